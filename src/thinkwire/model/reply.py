@@ -1,0 +1,63 @@
+"""A whole reply: what the grammar's events fold into."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from thinkwire.model.blocks import Block, Extra, Reasoning, Text
+
+StopReason = Literal[
+    "end_turn",
+    "tool_use",
+    "max_tokens",
+    "stop_sequence",
+    "refusal",
+    "pause_turn",
+    "context_window",
+    "malformed_call",
+    "compaction",
+]
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Token counts; None is unknown, which is not zero.
+
+    `input` counts all of the prompt: `cache_read` and `cache_write` are parts of it. `output` counts all that was
+    generated: `reasoning` is a part of it. Wires that count otherwise convert at their border.
+    """
+
+    input: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    extra: Extra | None = None
+
+    def updated(self, newer: Usage) -> Usage:
+        """These counts with every count that `newer` knows in place of ours."""
+        fields = {name: value for name in self.__struct_fields__ if (value := getattr(newer, name)) is not None}
+        return msgspec.structs.replace(self, **fields) if fields else self
+
+
+class Reply(msgspec.Struct):
+    """One reply of a model. `stop` is None while it is still being written; `cut` when it ended without its end."""
+
+    id: str = ""
+    model: str = ""
+    blocks: list[Block] = []
+    stop: StopReason | None = None
+    stop_sequence: str | None = None
+    usage: Usage = Usage()
+    created: int | None = None
+    cut: bool = False
+    extra: Extra | None = None
+
+    def text(self) -> str:
+        """The visible answer, all text blocks joined."""
+        return "".join(b.text for b in self.blocks if isinstance(b, Text))
+
+    def thoughts(self) -> str:
+        """All reasoning that may be shown, joined."""
+        return "".join(b.text for b in self.blocks if isinstance(b, Reasoning) and b.visible)
