@@ -34,7 +34,10 @@ class Extra(msgspec.Struct, frozen=True):
 
 
 class Text(msgspec.Struct):
+    """Visible text. Gemini signs text too, also empty text: such a block is kept for its seal."""
+
     text: str
+    seal: Seal | None = None
     item_id: str | None = None
     refusal: bool = False
     extra: Extra | None = None

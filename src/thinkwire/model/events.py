@@ -47,10 +47,13 @@ class TextDelta(msgspec.Struct, frozen=True, gc=False):
 
 
 class ToolOpened(msgspec.Struct, frozen=True, gc=False):
+    """A call began. Gemini signs calls: its `seal` comes with the call, so an encoder can write it in front."""
+
     id: str
     name: str
     key: Key = None
     item_id: str | None = None
+    seal: Seal | None = None
 
 
 class ToolDelta(msgspec.Struct, frozen=True, gc=False):
@@ -82,11 +85,29 @@ class Opened(msgspec.Struct, frozen=True, gc=False):
 
 
 class OpaqueSeen(msgspec.Struct, frozen=True, gc=False):
-    """A block that only the source's wire knows, whole."""
+    """A block that only the source's wire knows, whole. `pieces` are the events it came in, for a target of the same
+    wire; empty where it came in one."""
 
     wire: str
     kind: str
     raw: msgspec.Raw
+    pieces: tuple[bytes, ...] = ()
+
+
+class OpaqueDelta(msgspec.Struct, frozen=True, gc=False):
+    """Something that only the source's wire knows about the block that is open (a citation, say), as it came."""
+
+    wire: str
+    kind: str
+    raw: msgspec.Raw
+    key: Key = None
+
+
+class LateSeal(msgspec.Struct, frozen=True, gc=False):
+    """A seal whose block is closed already; `index` counts blocks from 0. Only the grammar says this."""
+
+    seal: Seal
+    index: int
 
 
 class Closed(msgspec.Struct, frozen=True, gc=False):
@@ -144,7 +165,9 @@ Event: TypeAlias = (
     | ToolOpened
     | ToolDelta
     | Sealed
+    | LateSeal
     | OpaqueSeen
+    | OpaqueDelta
     | Closed
     | UsageSeen
     | Finished

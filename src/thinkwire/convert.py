@@ -1,0 +1,183 @@
+"""Any wire to any wire: the library's front door.
+
+    bytes ─▶ wire decoder ─▶ surrogate joiner ─▶ markup stage ─▶ call order ─▶ grammar ─▶ fold
+                                                                                      └─▶ wire encoder ─▶ bytes
+
+One stage after the other, each a pure function of what it was fed. A stage that has nothing to do is skipped. Bad bytes
+end a stream in the target's own error ending and raise `WireFault` for whole replies and requests; nothing else comes
+out of here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from thinkwire.call_order import CallOrder
+from thinkwire.faults import WireFault
+from thinkwire.fold import Fold
+from thinkwire.framing.surrogates import SurrogateJoiner
+from thinkwire.grammar import Grammar
+from thinkwire.markup.profiles import find_profile
+from thinkwire.markup.stage import MarkupStage
+from thinkwire.model import Event, Failed, Notice, Notices, Reply
+from thinkwire.wires.registry import WIRES, find_wire
+
+__all__ = [
+    "WIRES",
+    "StreamTranslator",
+    "TranslatedReply",
+    "TranslatedRequest",
+    "translate_reply",
+    "translate_request",
+]
+
+
+class _Stages:
+    """What stands between a decoder and an encoder."""
+
+    def __init__(self, notices: Notices, source: str, markup: str, model: str | None, tools: bool) -> None:
+        profile = find_profile(markup, model, source)
+        self._markup = MarkupStage(profile, tools) if profile is not None else None
+        self._joiner: SurrogateJoiner | None = None
+        self._calls = CallOrder()
+        self._notices = notices
+        self.grammar = Grammar(notices)
+        self.fold = Fold()
+
+    def apply(self, events: list[Event], halves: bool) -> list[Event]:
+        """The events made well formed, and folded."""
+        if halves and self._joiner is None:
+            self._joiner = SurrogateJoiner(self._notices)
+        if self._joiner is not None:
+            events = self._joiner.apply(events)
+        if self._markup is not None:
+            events = self._markup.apply(events)
+            if self._markup.idle:
+                self._markup = None
+        events = self.grammar.feed(self._calls.apply(events))
+        self.fold.add(events)
+        return events
+
+
+class StreamTranslator:
+    """One streamed reply from one wire to another: bytes in, bytes out, at any cut.
+
+    `model` is the upstream's model: it chooses inline markers and rules. `show_model` is the name that appears in the
+    output; absent, it is the source's own. `tools` says whether the request offered tools. `markup` names a marker
+    profile, or is `auto` or `none`.
+
+    Raises `Misuse` for names it does not know, and nothing else: bad bytes end the stream in the target's error form.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        markup: str = "auto",
+        model: str | None = None,
+        show_model: str | None = None,
+        tools: bool = False,
+    ) -> None:
+        self._notices = Notices()
+        self._decoder = find_wire(source).reply_decoder(self._notices)
+        self._encoder = find_wire(target).reply_encoder(self._notices, show_model)
+        self._stages = _Stages(self._notices, source, markup, model, tools)
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes of the target that these bytes of the source make. Nothing after the ending."""
+        if self._stages.grammar.ended:
+            return b""
+        try:
+            events = self._decoder.feed(data)
+        except WireFault as fault:
+            events = [Failed(fault)]
+        return self._write(events)
+
+    def finish(self) -> bytes:
+        """The upstream has closed: the proper ending, or the target's error ending if the reply was cut."""
+        if self._stages.grammar.ended:
+            return b""
+        try:
+            events = self._decoder.finish()
+        except WireFault as fault:
+            events = [Failed(fault)]
+        return self._write(events)
+
+    def _write(self, events: list[Event]) -> bytes:
+        if not events:
+            return b""
+        return self._encoder.encode(self._stages.apply(events, self._decoder.halves))
+
+    @property
+    def notices(self) -> list[Notice]:
+        """What was withheld, converted or repaired so far."""
+        return self._notices.as_list()
+
+    @property
+    def reply(self) -> Reply:
+        """The reply so far. A block that is still open is in it, marked as cut."""
+        return self._stages.fold.reply()
+
+
+class TranslatedReply(NamedTuple):
+    body: bytes
+    notices: list[Notice]
+    reply: Reply
+
+
+class TranslatedRequest(NamedTuple):
+    body: bytes
+    notices: list[Notice]
+
+
+def translate_reply(
+    body: bytes,
+    *,
+    source: str,
+    target: str,
+    markup: str = "auto",
+    model: str | None = None,
+    show_model: str | None = None,
+    tools: bool = False,
+) -> TranslatedReply:
+    """A whole reply from one wire to another; the parameters are those of `StreamTranslator`.
+
+    Raises `WireFault` when the body is not a reply of the source wire or is an error, `Misuse` for unknown names.
+    """
+    notices = Notices()
+    origin, wanted = find_wire(source), find_wire(target)
+    stages = _Stages(notices, source, markup, model, tools)
+    events, halves = origin.decode_reply(body, notices)
+    for event in stages.apply(events, halves):
+        if isinstance(event, Failed):
+            raise as_reply_fault(event)
+    reply = stages.fold.reply()
+    return TranslatedReply(wanted.encode_reply(reply, notices, show_model), notices.as_list(), reply)
+
+
+def as_reply_fault(event: Failed) -> WireFault:
+    """The fault of a whole reply."""
+    fault = event.fault
+    return WireFault(
+        fault.code,
+        fault.message,
+        blame=fault.blame,
+        phase="reply",
+        status=fault.status,
+        vendor_type=fault.vendor_type,
+        vendor_code=fault.vendor_code,
+    )
+
+
+def translate_request(body: bytes, *, source: str, target: str, model: str | None = None) -> TranslatedRequest:
+    """A request from one wire to another. `model` is the target's model: it goes into the body and chooses the rules.
+
+    Raises `WireFault` when the body is not a request of the source wire, `Misuse` for unknown names.
+    """
+    notices = Notices()
+    origin, wanted = find_wire(source), find_wire(target)
+    request = origin.decode_request(body, notices)
+    encoded = body if origin is wanted and model in (None, request.model) else None
+    if encoded is None:
+        encoded = wanted.encode_request(request, source, notices, model)
+    return TranslatedRequest(encoded, notices.as_list())

@@ -1,0 +1,119 @@
+"""Server-sent events: bytes to frames, by the standard, at any cut.
+
+Reads CR, LF and CRLF, a byte order mark, comments, several `data:` lines of one event, and `data:` with and without a
+blank. Bytes are only ever split at line ends, so a character cut in two is whole again before anyone decodes it, and
+U+2028 inside JSON is not a line end.
+
+Work is linear in the bytes fed: a line that arrives in pieces is joined once, when its end is there. Memory is bounded
+by `limits.EVENT`. This module does not know what is in `data`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from thinkwire import limits
+from thinkwire.faults import WireFault
+
+_BOM = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+class SSEDecoder:
+    """`feed(bytes)` gives the data of the events that became complete, `finish()` what the end of the stream completes.
+
+    Event names are not given: every wire says in its data what it is, and servers disagree about the names. Raises
+    `WireFault` with code `limit` when one line or one event is larger than `limits.EVENT`.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []  # of the line whose end has not come
+        self._held = 0  # bytes in _pieces
+        self._data: list[bytes] = []  # data lines of the event whose end has not come
+        self._size = 0  # bytes in _data
+        self._skip_lf = False  # the last byte was CR: an LF now belongs to it
+        self._started = False
+        self.frames = 0
+        self.bytes = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        self.bytes += len(data)
+        if data[:6] == b"data: " and data[-2:] == b"\n\n" and data.count(b"\n") == 2 and self._at_rest(data):
+            self.frames += 1  # by far the most common read: one whole event
+            return [data[6:-2]]
+        if b"\r" in data or self._skip_lf or not self._started:
+            data = self._plain(data)
+        if b"\n" not in data:
+            self._hold(data)
+            return []
+        if self._pieces:
+            self._pieces.append(data)
+            data = b"".join(self._pieces)
+            self._pieces.clear()
+            self._held = 0
+        lines = data.split(b"\n")
+        tail = lines.pop()
+        out = self._lines(lines)
+        if tail:
+            self._hold(tail)
+        return out
+
+    def finish(self) -> list[bytes]:
+        """The last event, if only its closing blank line is missing. What is cut inside a line is not an event."""
+        line = b"".join(self._pieces)
+        self._pieces.clear()
+        out = self._lines([line]) if line else []
+        return out + self._lines([b""])
+
+    def _at_rest(self, data: bytes) -> bool:
+        """Nothing is held, and the read needs no closer look."""
+        idle = self._started and not self._pieces and not self._data and not self._skip_lf
+        return idle and b"\r" not in data and len(data) <= limits.EVENT
+
+    def _plain(self, data: bytes) -> bytes:
+        """`data` with LF line ends only and without the mark at the start of the stream."""
+        if not self._started:
+            head = b"".join(self._pieces) + data
+            self._pieces.clear()
+            self._held = 0
+            if len(head) < len(_BOM) and _BOM.startswith(head):
+                self._hold(head)
+                return b""
+            self._started = True
+            data = head.removeprefix(_BOM)
+        if self._skip_lf and data:
+            self._skip_lf = False
+            data = data.removeprefix(b"\n")
+        if b"\r" in data:
+            self._skip_lf = data.endswith(b"\r")
+            data = _LINE_END.sub(b"\n", data)
+        return data
+
+    def _hold(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self._held += len(data)
+        if self._held + self._size > limits.EVENT:
+            raise _too_large()
+
+    def _lines(self, lines: list[bytes]) -> list[bytes]:
+        out: list[bytes] = []
+        for line in lines:
+            if not line:
+                if self._data:
+                    out.append(self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
+                    self._data.clear()
+                    self._size = 0
+            elif line.startswith(b"data:"):
+                value = line[6:] if line.startswith(b"data: ") else line[5:]
+                self._data.append(value)
+                self._size += len(value)
+                if self._size > limits.EVENT:
+                    raise _too_large()
+            elif line == b"data":
+                self._data.append(b"")
+        self.frames += len(out)
+        return out
+
+
+def _too_large() -> WireFault:
+    return WireFault("limit", f"an event is larger than {limits.EVENT} bytes")

@@ -1,0 +1,275 @@
+"""Anthropic Messages replies, decoded: stream events and whole messages to canonical events.
+
+Reads tolerantly, because this wire is also spoken by servers that are not Anthropic: blocks that were never opened,
+signatures in the block start (GLM, 2026), starts that carry text, unknown blocks, deltas and events. What only this
+wire knows is kept raw. Success is `message_stop` and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from thinkwire.faults import Fault, WireFault, bad_reply
+from thinkwire.framing import guard
+from thinkwire.framing.sse import SSEDecoder
+from thinkwire.model import (
+    Alive,
+    Closed,
+    Ended,
+    Event,
+    Extra,
+    Failed,
+    Finished,
+    Notices,
+    OpaqueDelta,
+    OpaqueSeen,
+    Opened,
+    Seal,
+    Sealed,
+    Started,
+    StopReason,
+    TextDelta,
+    ThoughtDelta,
+    ToolDelta,
+    ToolOpened,
+    UsageSeen,
+)
+from thinkwire.wires.anthropic import schema
+from thinkwire.wires.lenient import lenient
+
+WIRE = "anthropic"
+SEAL_FORMAT = "anthropic-claude-v1"
+
+_event = msgspec.json.Decoder(schema.StreamEvent)
+_block = msgspec.json.Decoder(schema.Block)
+_message = msgspec.json.Decoder(schema.Message)
+_encode = msgspec.json.Encoder().encode
+
+
+class ReplyDecoder:
+    """Bytes of an Anthropic event stream to events. `halves` tells that a frame held half a surrogate pair."""
+
+    def __init__(self, notices: Notices) -> None:
+        self._notices = notices
+        self._sse = SSEDecoder()
+        self._out: list[Event] = []
+        self._ended = False
+        self._opaque: dict[int, list[bytes]] = {}  # start and deltas of blocks that only this wire knows
+        self.halves = False
+
+    def feed(self, data: bytes) -> list[Event]:
+        return self._frames(self._sse.feed(data))
+
+    def finish(self) -> list[Event]:
+        out = self._frames(self._sse.finish(), last=True)
+        if not self._ended:
+            what = "closed before the reply was complete" if self._sse.frames else "did not send an event stream"
+            out.append(
+                Failed(Fault("cut" if self._sse.frames or not self._sse.bytes else "malformed", f"the upstream {what}"))
+            )
+        return out
+
+    def _frames(self, frames: list[bytes], last: bool = False) -> list[Event]:
+        self._out = []
+        for data in frames:
+            if self._ended:
+                break
+            try:
+                self._frame(data)
+            except WireFault:
+                if not last:
+                    raise
+        return self._out
+
+    def _frame(self, data: bytes) -> None:
+        if data.count(b"{") + data.count(b"[") > 32:
+            guard.check_depth(data)
+        try:
+            event = _event.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            event = lenient(guard.decode_frame(data), schema.StreamEvent, self._notices)
+            self.halves = True
+        if event.type == "content_block_delta" and event.delta is not None:
+            self._delta(event.index, event.delta, data)
+        else:
+            handle = _EVENTS.get(event.type)
+            if handle is not None:
+                handle(self, event)
+
+    # ---- events --------------------------------------------------------------------------------------------------
+
+    def _start(self, event: schema.StreamEvent) -> None:
+        message = event.message or schema.Message()
+        self._out.append(_started(message))
+
+    def _block_start(self, event: schema.StreamEvent) -> None:
+        if event.content_block is not None:
+            self.open_block(event.index, event.content_block)
+
+    def open_block(self, index: int, raw: msgspec.Raw) -> None:
+        """The start of a block, or (in whole replies) all of it: what is in the start counts as content."""
+        try:
+            block = _block.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            block = lenient(guard.decode_frame(bytes(raw)), schema.Block, self._notices)
+            self.halves = True
+        out = self._out
+        if block.type == "text":
+            out.append(Opened("text", index))
+            if block.text:
+                out.append(TextDelta(block.text, index))
+            for citation in block.citations or []:
+                delta = _encode({"type": "citations_delta", "citation": citation})
+                out.append(OpaqueDelta(WIRE, "citations_delta", msgspec.Raw(delta), index))
+        elif block.type == "thinking":
+            out.append(Opened("thought", index))
+            if block.thinking:
+                out.append(ThoughtDelta(block.thinking, index))
+            if block.signature:
+                out.append(_signature(block.signature, index))
+        elif block.type == "redacted_thinking":
+            out.append(Sealed(Seal("redacted", block.data or "", format=SEAL_FORMAT), index, whole=True))
+        elif block.type == "tool_use":
+            out.append(ToolOpened(block.id or "", block.name or "", index))
+            arguments = bytes(block.input).strip() if block.input is not None else b""
+            if arguments not in (b"", b"{}", b"null"):
+                out.append(ToolDelta(arguments.decode(errors="replace"), index))
+        else:
+            self._opaque[index] = [bytes(raw)]
+
+    def _delta(self, index: int, delta: schema.Delta, data: bytes) -> None:
+        kind = delta.type
+        if index in self._opaque:
+            self._opaque[index].append(_raw_delta(data))
+        elif kind == "thinking_delta":
+            self._out.append(ThoughtDelta(delta.thinking or "", index))
+        elif kind == "text_delta":
+            self._out.append(TextDelta(delta.text or "", index))
+        elif kind == "input_json_delta":
+            self._out.append(ToolDelta(delta.partial_json or "", index))
+        elif kind == "signature_delta":
+            if delta.signature:
+                self._out.append(_signature(delta.signature, index))
+        else:
+            self._out.append(OpaqueDelta(WIRE, kind or "delta", msgspec.Raw(_raw_delta(data)), index))
+
+    def _block_stop(self, event: schema.StreamEvent) -> None:
+        self.close_block(event.index)
+
+    def close_block(self, index: int) -> None:
+        pieces = self._opaque.pop(index, None)
+        if pieces is None:
+            self._out.append(Closed(index))
+            return
+        whole = schema.merged(pieces)
+        kind = msgspec.json.decode(whole, type=schema.Tag).type
+        self._out.append(OpaqueSeen(WIRE, kind, msgspec.Raw(whole), tuple(pieces)))
+
+    def _message_delta(self, event: schema.StreamEvent) -> None:
+        if event.usage is not None:
+            self._out.append(UsageSeen(event.usage.canonical()))
+        if event.delta is not None and event.delta.stop_reason:
+            self._finish(event.delta.stop_reason, event.delta.stop_sequence, _extra(event.delta, event))
+
+    def _finish(self, reason: str, sequence: str | None, extra: dict[str, msgspec.Raw]) -> None:
+        known = STOP_REASONS.get(reason)
+        if known is None:
+            self._notices.add("converted", "stop_reason", reason[:40])
+        self._out.append(Finished(known or "end_turn", sequence, extra=Extra(WIRE, extra) if extra else None))
+
+    def _stop_event(self, _event: schema.StreamEvent) -> None:
+        self._ended = True
+        self._out.append(Ended())
+
+    def _error(self, event: schema.StreamEvent) -> None:
+        self._ended = True
+        self._out.append(Failed(schema.fault(event.error)))
+
+    def _ping(self, _event: schema.StreamEvent) -> None:
+        self._out.append(Alive())
+
+    # ---- whole ---------------------------------------------------------------------------------------------------
+
+    def whole(self, body: bytes) -> list[Event]:
+        """A whole reply as the events its stream would have had. Raises `WireFault`."""
+        raw, replaced = guard.decode(_whole, body, "reply")
+        if replaced:
+            self._notices.add("surrogate_replaced")
+        body = bytes(raw)
+        try:
+            message = _message.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            plain = guard.decode_frame(body)
+            if not isinstance(plain, dict):
+                raise bad_reply("the reply is not a JSON object") from None
+            message = lenient(plain, schema.Message, self._notices)
+        if message.error is not None:
+            return [Failed(schema.fault(message.error))]
+        if message.content is None:
+            raise bad_reply("the reply has no content")
+        self._out = [_started(message)]
+        for index, block in enumerate(message.content):
+            self.open_block(index, block)
+            self.close_block(index)
+        if message.stop_reason:
+            self._finish(message.stop_reason, message.stop_sequence, schema.leftover(message))
+        self._out.append(Ended())
+        return self._out
+
+
+_whole = msgspec.json.Decoder(msgspec.Raw)
+
+_EVENTS: dict[str, Callable[[ReplyDecoder, schema.StreamEvent], None]] = {
+    "message_start": ReplyDecoder._start,
+    "content_block_start": ReplyDecoder._block_start,
+    "content_block_stop": ReplyDecoder._block_stop,
+    "message_delta": ReplyDecoder._message_delta,
+    "message_stop": ReplyDecoder._stop_event,
+    "error": ReplyDecoder._error,
+    "ping": ReplyDecoder._ping,
+}
+
+STOP_REASONS: dict[str, StopReason] = {
+    "end_turn": "end_turn",
+    "max_tokens": "max_tokens",
+    "stop_sequence": "stop_sequence",
+    "tool_use": "tool_use",
+    "pause_turn": "pause_turn",
+    "refusal": "refusal",
+    "model_context_window_exceeded": "context_window",
+    "compaction": "compaction",
+}
+
+
+def _started(message: schema.Message) -> Started:
+    return Started(message.id, message.model, message.usage.canonical() if message.usage is not None else None)
+
+
+def _signature(data: str, index: int) -> Sealed:
+    return Sealed(Seal("signature", data, format=SEAL_FORMAT), index)
+
+
+def _raw_delta(data: bytes) -> bytes:
+    return bytes(msgspec.json.decode(data, type=schema.DeltaOnly).delta)
+
+
+def _extra(delta: schema.Delta, event: schema.StreamEvent) -> dict[str, msgspec.Raw]:
+    """What only this wire knows about the ending, by the place it has in a whole message."""
+    found = {
+        "stop_details": delta.stop_details,
+        "container": delta.container,
+        "context_management": event.context_management,
+    }
+    return {name: raw.copy() for name, raw in found.items() if raw is not None and bytes(raw) != b"null"}
+
+
+def decode_reply(body: bytes, notices: Notices) -> tuple[list[Event], bool]:
+    """A whole reply to events, and whether they may hold halves of surrogate pairs."""
+    decoder = ReplyDecoder(notices)
+    events = decoder.whole(body)
+    return events, decoder.halves
+
+
+__all__ = ["SEAL_FORMAT", "STOP_REASONS", "WIRE", "ReplyDecoder", "decode_reply"]

@@ -1,0 +1,308 @@
+"""Anthropic Messages replies, encoded: well-formed events to a stream, a folded reply to a message.
+
+Only spells. Order, indexes without gaps and the one ending are the grammar's work. Deltas are written from a prefix that
+is built once per block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from thinkwire.faults import Fault
+from thinkwire.model import (
+    Alive,
+    Block,
+    Closed,
+    Event,
+    Failed,
+    Finished,
+    LateSeal,
+    Notices,
+    Opaque,
+    OpaqueDelta,
+    OpaqueSeen,
+    Opened,
+    Reasoning,
+    Reply,
+    Seal,
+    Sealed,
+    Started,
+    StopReason,
+    Text,
+    TextDelta,
+    ThoughtDelta,
+    ToolDelta,
+    ToolOpened,
+    ToolUse,
+    Usage,
+)
+from thinkwire.wires.anthropic import schema
+
+WIRE = "anthropic"
+PING = b'event: ping\ndata: {"type":"ping"}\n\n'
+
+_encode = msgspec.json.Encoder().encode
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
+
+_DELTA = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{"type":"%s","%s":'
+_END = b"}}\n\n"
+
+STOP_REASONS: dict[StopReason, str] = {
+    "end_turn": "end_turn",
+    "tool_use": "tool_use",
+    "max_tokens": "max_tokens",
+    "stop_sequence": "stop_sequence",
+    "refusal": "refusal",
+    "pause_turn": "pause_turn",
+    "context_window": "model_context_window_exceeded",
+    "malformed_call": "end_turn",
+    "compaction": "compaction",
+}
+
+
+class ReplyEncoder:
+    """`encode(events)` gives the bytes of the stream. `model` is the name shown instead of the source's own."""
+
+    def __init__(self, notices: Notices, model: str | None = None) -> None:
+        self._notices = notices
+        self._model = model
+        self._index = -1
+        self._prefix = b""
+        self._held: Opened | None = None  # a thought whose first content decides how it is spelled
+        self._write: dict[type, Callable[[Any], bytes]] = {
+            ThoughtDelta: self._text,
+            TextDelta: self._text,
+            ToolDelta: self._text,
+            Started: self._start,
+            Opened: self._open,
+            ToolOpened: self._open_call,
+            OpaqueSeen: self._opaque,
+            OpaqueDelta: self._opaque_delta,
+            Sealed: self._seal,
+            LateSeal: self._late_seal,
+            Closed: self._close,
+            Finished: self._finish,
+            Failed: self._fail,
+            Alive: lambda _event: PING,
+        }
+
+    def encode(self, events: list[Event]) -> bytes:
+        write = self._write
+        return b"".join([write[type(event)](event) for event in events])
+
+    def _text(self, event: ThoughtDelta | TextDelta | ToolDelta) -> bytes:
+        if self._held is not None:
+            return self._open_thought() + self._prefix + _encode(event.text) + _END
+        return self._prefix + _encode(event.text) + _END
+
+    def _start(self, event: Started) -> bytes:
+        message: dict[str, Any] = {
+            "id": event.id or "msg_0",
+            "type": "message",
+            "role": "assistant",
+            "model": self._model or event.model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": _usage(event.usage or Usage(output=0)),
+        }
+        return _event("message_start", {"type": "message_start", "message": message})
+
+    # ---- blocks --------------------------------------------------------------------------------------------------
+
+    def _open(self, event: Opened) -> bytes:
+        if event.kind == "thought":
+            self._held = event  # a redacted one is spelled whole in its start
+            return b""
+        return self._open_block({"type": "text", "text": ""}, b"text_delta", b"text")
+
+    def _open_thought(self) -> bytes:
+        self._held = None
+        return self._open_block({"type": "thinking", "thinking": "", "signature": ""}, b"thinking_delta", b"thinking")
+
+    def _open_call(self, event: ToolOpened) -> bytes:
+        block = {"type": "tool_use", "id": event.id, "name": event.name, "input": {}}
+        return self._open_block(block, b"input_json_delta", b"partial_json")
+
+    def _open_block(self, block: dict[str, Any], delta: bytes, field: bytes) -> bytes:
+        self._index += 1
+        self._prefix = _DELTA % (self._index, delta, field)
+        return _event(
+            "content_block_start", {"type": "content_block_start", "index": self._index, "content_block": block}
+        )
+
+    def _opaque(self, event: OpaqueSeen) -> bytes:
+        if event.wire != WIRE:
+            self._notices.add("not_carried", "", event.kind)
+            self._prefix = b"skip"
+            return b""
+        pieces = event.pieces or (bytes(event.raw),)
+        start = {"type": "content_block_start", "index": self._index + 1, "content_block": msgspec.Raw(pieces[0])}
+        self._index += 1
+        out = _event("content_block_start", start)
+        return out + b"".join(self._raw_delta(piece) for piece in pieces[1:])
+
+    def _opaque_delta(self, event: OpaqueDelta) -> bytes:
+        if event.wire != WIRE:
+            self._notices.add("not_carried", "", event.kind)
+            return b""
+        return (self._open_thought() if self._held is not None else b"") + self._raw_delta(bytes(event.raw))
+
+    def _raw_delta(self, delta: bytes) -> bytes:
+        body = {"type": "content_block_delta", "index": self._index, "delta": msgspec.Raw(delta)}
+        return _event("content_block_delta", body)
+
+    def _seal(self, event: Sealed) -> bytes:
+        seal = event.seal
+        if self._held is not None:
+            if _redacted(seal):
+                self._held = None
+                return self._open_block({"type": "redacted_thinking", "data": seal.data}, b"", b"")
+            return self._open_thought() + self._signature(seal)
+        if self._prefix.endswith(b'"thinking":'):
+            return self._signature(seal)
+        self._notices.add("seal_withheld", f"content[{self._index}]", "a signature on something that is not thinking")
+        return b""
+
+    def _signature(self, seal: Seal) -> bytes:
+        return self._raw_delta(_encode({"type": "signature_delta", "signature": seal.data}))
+
+    def _late_seal(self, event: LateSeal) -> bytes:
+        self._notices.add("seal_late", f"content[{event.index}]")
+        return b""
+
+    def _close(self, _event_: Closed) -> bytes:
+        if self._prefix == b"skip":
+            self._prefix = b""
+            return b""
+        return _event("content_block_stop", {"type": "content_block_stop", "index": self._index})
+
+    # ---- endings -------------------------------------------------------------------------------------------------
+
+    def _finish(self, event: Finished) -> bytes:
+        extra = event.extra.fields if event.extra is not None and event.extra.wire == WIRE else {}
+        if event.extra is not None and event.extra.wire != WIRE:
+            for name in event.extra.fields:
+                self._notices.add("not_carried", "", name)
+        delta: dict[str, Any] = {"stop_reason": STOP_REASONS[event.reason], "stop_sequence": event.stop_sequence}
+        body: dict[str, Any] = {
+            "type": "message_delta",
+            "delta": delta,
+            "usage": _usage(event.usage or Usage(), final=True),
+        }
+        for name, raw in extra.items():
+            (body if name in ("context_management", "input_transformations") else delta)[name] = raw
+        return _event("message_delta", body) + _event("message_stop", {"type": "message_stop"})
+
+    def _fail(self, event: Failed) -> bytes:
+        return _event("error", encode_fault(event.fault))
+
+
+def encode_fault(fault: Fault) -> dict[str, Any]:
+    """The body of an error, in a stream and as a reply of its own."""
+    return {"type": "error", "error": {"type": schema.error_type(fault), "message": fault.message}}
+
+
+def _event(name: str, body: dict[str, Any]) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), _encode(body))
+
+
+def _redacted(seal: Seal) -> bool:
+    return seal.kind == "redacted"
+
+
+def _usage(usage: Usage, final: bool = False) -> dict[str, Any]:
+    """Counts as Anthropic gives them: the input without what came from or went into the cache."""
+    cached = (usage.cache_read or 0) + (usage.cache_write or 0)
+    out: dict[str, Any] = {"input_tokens": max((usage.input or 0) - cached, 0)}
+    if usage.cache_write is not None:
+        out["cache_creation_input_tokens"] = usage.cache_write
+    if usage.cache_read is not None:
+        out["cache_read_input_tokens"] = usage.cache_read
+    out["output_tokens"] = usage.output or 0
+    if usage.reasoning is not None and final:
+        out["output_tokens_details"] = {"thinking_tokens": min(usage.reasoning, usage.output or usage.reasoning)}
+    if usage.extra is not None and usage.extra.wire == WIRE:
+        out.update(usage.extra.fields)
+    return out
+
+
+# ---- whole ------------------------------------------------------------------------------------------------------------
+
+
+def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> bytes:
+    """The folded reply as a Messages object."""
+    content = [spelled for i, block in enumerate(reply.blocks) if (spelled := _spell(block, i, notices)) is not None]
+    body: dict[str, Any] = {
+        "id": reply.id or "msg_0",
+        "type": "message",
+        "role": "assistant",
+        "model": model or reply.model,
+        "content": content,
+        "stop_reason": STOP_REASONS[reply.stop] if reply.stop else None,
+        "stop_sequence": reply.stop_sequence,
+    }
+    if reply.extra is not None and reply.extra.wire == WIRE:
+        body.update(reply.extra.fields)
+    elif reply.extra is not None:
+        for name in reply.extra.fields:
+            notices.add("not_carried", "", name)
+    body["usage"] = _usage(reply.usage, final=True)
+    return _encode(body)
+
+
+def _spell(block: Block, index: int, notices: Notices) -> dict[str, Any] | msgspec.Raw | None:
+    where = f"content[{index}]"
+    if isinstance(block, Reasoning):
+        return _spell_thought(block)
+    if isinstance(block, Text):
+        if block.seal is not None:
+            notices.add("seal_withheld", where, "a signature on something that is not thinking")
+        return _spell_text(block, where, notices)
+    if isinstance(block, ToolUse):
+        if block.seal is not None:
+            notices.add("seal_withheld", where, "a signature on something that is not thinking")
+        return {
+            "type": "tool_use",
+            "id": block.id,
+            "name": block.name,
+            "input": arguments(block.arguments, where, notices),
+        }
+    if isinstance(block, Opaque) and block.wire == WIRE:
+        return block.raw
+    notices.add("not_carried", where, block.kind if isinstance(block, Opaque) else type(block).__name__)
+    return None
+
+
+def _spell_text(block: Text, where: str, notices: Notices) -> dict[str, Any]:
+    out: dict[str, Any] = {"type": "text", "text": block.text}
+    if block.extra is None:
+        return out
+    for name, deltas in block.extra.fields.items():
+        if block.extra.wire == WIRE and name == "citations_delta":
+            out["citations"] = [delta["citation"] for delta in _objects.decode(deltas) if "citation" in delta]
+        else:
+            notices.add("not_carried", where, name)
+    return out
+
+
+def _spell_thought(block: Reasoning) -> dict[str, Any]:
+    if block.seal is not None and _redacted(block.seal):
+        return {"type": "redacted_thinking", "data": block.seal.data}
+    return {"type": "thinking", "thinking": block.text, "signature": block.seal.data if block.seal else ""}
+
+
+def arguments(text: str, where: str, notices: Notices) -> msgspec.Raw | dict[str, str]:
+    """A call's arguments as the object this wire wants, byte-equal where they are one."""
+    if not text.strip():
+        return msgspec.Raw(b"{}")
+    try:
+        _object.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        notices.add("bad_arguments", where)
+        return {"arguments": text}
+    return msgspec.Raw(text.encode())

@@ -1,0 +1,320 @@
+"""Chat-completions replies, decoded: chunks and whole completions to canonical events.
+
+Servers put reasoning in many fields of this wire (schema.py). Per delta the order is reasoning, content, calls; of the
+fields that may hold the same thought the most structured one is read (thoughts.py). Only the first choice is carried.
+Success is a `finish_reason`, or `[DONE]`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import msgspec
+
+from thinkwire.faults import Fault, WireFault, bad_reply
+from thinkwire.framing import guard
+from thinkwire.framing.sse import SSEDecoder
+from thinkwire.model import (
+    Ended,
+    Event,
+    Failed,
+    Finished,
+    Key,
+    Notices,
+    Seal,
+    Sealed,
+    Started,
+    StopReason,
+    TextDelta,
+    ThoughtDelta,
+    ToolDelta,
+    ToolOpened,
+    UsageSeen,
+)
+from thinkwire.wires.lenient import lenient
+from thinkwire.wires.openai_chat import schema
+from thinkwire.wires.openai_chat.thoughts import FlaggedContent, Thoughts
+
+WIRE = "openai-chat"
+
+_chunk = msgspec.json.Decoder(schema.Chunk)
+_PLAIN_DEPTH = 32  # fewer brackets than this cannot be too deep: no need to look closer
+
+STOP_REASONS: dict[str, StopReason] = {
+    "stop": "end_turn",
+    "eos": "end_turn",
+    "end_turn": "end_turn",
+    "length": "max_tokens",
+    "max_tokens": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "refusal",
+    "safety": "refusal",
+}
+
+
+class ReplyDecoder:
+    """Bytes of a chat-completions stream to events. `halves` tells that a frame held half a surrogate pair."""
+
+    def __init__(self, notices: Notices) -> None:
+        self._notices = notices
+        self._sse = SSEDecoder()
+        self._out: list[Event] = []
+        self._id = ""
+        self._started = False
+        self._finished = False
+        self._ended = False
+        self._thoughts = Thoughts(notices)
+        self._flagged: FlaggedContent | None = None
+        self._calls: dict[int | str, _Call] = {}
+        self._made = 0  # calls so far
+        self.halves = False
+
+    def feed(self, data: bytes) -> list[Event]:
+        return self._frames(self._sse.feed(data))
+
+    def finish(self) -> list[Event]:
+        out = self._frames(self._sse.finish(), last=True)
+        if not self._ended:
+            self._flush()
+            out = self._out
+            if self._finished:
+                out.append(Ended())
+            else:
+                what = "closed before the reply was complete" if self._sse.frames else "did not send an event stream"
+                code: Any = "cut" if self._sse.frames or not self._sse.bytes else "malformed"
+                out.append(Failed(Fault(code, f"the upstream {what}")))
+        return out
+
+    def _frames(self, frames: list[bytes], last: bool = False) -> list[Event]:
+        self._out = []
+        for data in frames:
+            if self._ended:
+                break
+            if data.startswith(b"[DONE]"):
+                self._end()
+                break
+            try:
+                self._frame(data)
+            except WireFault:
+                if not last:
+                    raise
+        return self._out
+
+    def _frame(self, data: bytes) -> None:
+        if data.count(b"{") + data.count(b"[") > _PLAIN_DEPTH:
+            guard.check_depth(data)
+        try:
+            chunk = _chunk.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            self.halves = True
+            chunk = self._lenient(guard.decode_frame(data))
+        self.chunk(chunk)
+
+    def _lenient(self, plain: Any) -> schema.Chunk:
+        if isinstance(plain, list) and plain:
+            plain = plain[0]  # Gemini's endpoint wraps an error in a list (2026-08)
+        return lenient(plain, schema.Chunk, self._notices)
+
+    def _end(self) -> None:
+        self._ended = True
+        self._flush()
+        self._out.append(Ended())
+
+    # ---- one chunk -----------------------------------------------------------------------------------------------
+
+    def chunk(self, chunk: schema.Chunk) -> None:
+        choices = chunk.choices
+        if choices:
+            if not self._started:
+                self._start(chunk)
+            for choice in choices:
+                if choice.index == 0 or len(choices) == 1 and choice.index < 0:
+                    self._choice(choice)
+                else:
+                    self._notices.add("choice_dropped", f"choices[{choice.index}]")
+        usage = chunk.usage
+        if usage is not None:
+            self._usage(usage)
+        elif chunk.x_groq is not None and chunk.x_groq.usage is not None:
+            self._usage(chunk.x_groq.usage)
+        if chunk.error is not None:
+            self._fail(chunk.error)
+        elif not choices and chunk.object == "error":
+            self._fail(schema.ErrorBody(chunk.message, chunk.type, chunk.code))
+
+    def _start(self, chunk: schema.Chunk) -> None:
+        self._started = True
+        self._id = chunk.id or ""
+        created = None if chunk.created is None else int(chunk.created)
+        self._out.append(Started(self._id, chunk.model or "", created=created))
+
+    def _usage(self, tokens: schema.Tokens) -> None:
+        usage = tokens.canonical()
+        if usage is not None:
+            self._out.append(UsageSeen(usage))
+
+    def _fail(self, error: schema.ErrorBody | str) -> None:
+        self._ended = True
+        self._flush()
+        self._out.append(Failed(schema.fault(error)))
+
+    def _choice(self, choice: schema.Choice) -> None:
+        delta = choice.delta if choice.delta is not None else choice.message
+        if delta is not None:
+            self._delta(delta)
+        if choice.usage is not None:
+            self._usage(choice.usage)
+        if choice.finish_reason:
+            self._finish(choice.finish_reason)
+
+    def _finish(self, reason: str) -> None:
+        if self._finished:
+            return  # repeated on the usage frame by some servers
+        self._finished = True
+        self._flush()
+        known = STOP_REASONS.get(reason.lower())
+        if known is None:
+            self._notices.add("converted", "finish_reason", reason[:40])
+        self._out.append(Finished(known or "end_turn"))
+
+    def _delta(self, delta: schema.Delta) -> None:
+        content = delta.content
+        if delta.reasoning_details or delta.thinking_blocks:
+            self._thoughts.structured(delta, self._out)
+        elif delta.reasoning_content:
+            self._thoughts.plain(delta.reasoning_content, self._out)
+        elif delta.reasoning:
+            self._thoughts.reasoning(delta.reasoning, self._out)
+        elif delta.thinking or delta.thinking_signature:
+            self._thoughts.thinking(delta, self._out)
+        if isinstance(content, str):
+            if content:
+                self._content(content, delta.extra_content)
+        elif content:
+            self._parts(content)
+        if delta.extra_content is not None:
+            self._google_seal(delta.extra_content, None)
+        if delta.refusal:
+            self._out.append(TextDelta(delta.refusal, "refusal", refusal=True))
+        if delta.tool_calls:
+            for call in delta.tool_calls:
+                self._call(call)
+        elif delta.function_call is not None:
+            self._call(schema.Call(0, None, delta.function_call))
+
+    # ---- content -------------------------------------------------------------------------------------------------
+
+    def _content(self, content: str, extra: schema.ExtraContent | None) -> None:
+        flagged = extra is not None and extra.google is not None and bool(extra.google.thought)
+        if flagged and self._flagged is None:
+            self._flagged = FlaggedContent()
+        if self._flagged is not None:
+            self._out += self._flagged.feed(content, flagged)
+        else:
+            self._out.append(TextDelta(content))
+
+    def _parts(self, parts: list[schema.Part]) -> None:
+        for part in parts:
+            if part.type in ("thinking", "reasoning"):
+                self._thoughts.part(part, self._out)
+            elif part.refusal:
+                self._out.append(TextDelta(part.refusal, "refusal", refusal=True))
+            elif part.text is not None:
+                self._content(part.text, None)
+            else:
+                self._notices.add("not_carried", "content", part.type[:40])
+
+    def _google_seal(self, extra: schema.ExtraContent, key: Key) -> None:
+        if extra.google is not None and extra.google.thought_signature:
+            seal = Seal("thought_signature", extra.google.thought_signature, format="google-gemini-v1")
+            self._out.append(Sealed(seal, key, whole=True))
+
+    def _flush(self) -> None:
+        if self._flagged is not None:
+            self._out += self._flagged.finish()
+            self._flagged = None
+
+    # ---- calls ---------------------------------------------------------------------------------------------------
+
+    def _call(self, delta: schema.Call) -> None:
+        function = delta.function or schema.Function()
+        call = self._find_call(delta, function)
+        if not call.opened and function.name:
+            call.opened = True
+            self._out.append(ToolOpened(call.id, self._tool_name(function.name), call.key))
+            if call.early:
+                self._out.append(ToolDelta("".join(call.early), call.key))
+        text = function.arguments
+        if text is not None and not isinstance(text, str):
+            text = "" if bytes(text) == b"null" else bytes(text).decode(errors="replace")  # an object, not a string
+        if text:
+            if call.opened:
+                self._out.append(ToolDelta(text, call.key))
+            else:
+                call.early.append(text)
+        if delta.extra_content is not None:
+            self._google_seal(delta.extra_content, call.key)
+
+    def _find_call(self, delta: schema.Call, function: schema.Function) -> _Call:
+        """The call a fragment belongs to: by index; without one (Mistral, Gemini's endpoint) a new id is a new call.
+        An index that comes again with another id and a name is a new call as well (Gemini's endpoint, 2026-01)."""
+        known = self._calls.get("last" if delta.index is None else delta.index)
+        fresh = bool(delta.id and function.name) and (known is None or known.given != delta.id)
+        if known is None or (fresh and known.opened):
+            known = _Call(self._made, delta.id or self._made_up_id(), delta.id)
+            self._made += 1
+            self._calls["last"] = known
+            if delta.index is not None:
+                self._calls[delta.index] = known
+        elif delta.id and not known.opened and not known.given:
+            known.id = known.given = delta.id
+        return known
+
+    def _made_up_id(self) -> str:
+        """An id for a call that came without one: the same for the same reply, legal on every wire."""
+        return f"call_{zlib.crc32(self._id.encode('utf-8', 'surrogatepass')):08x}{self._made:04x}"
+
+    def _tool_name(self, name: str) -> str:
+        """gpt-oss servers leave channel markup on names (vLLM #32587): `query<|channel|>commentary` is `query`."""
+        plain, markup, _ = name.partition("<|")
+        if markup and plain:
+            self._notices.add("tool_name_repaired")
+            return plain
+        return name
+
+
+class _Call:
+    __slots__ = ("early", "given", "id", "key", "opened")
+
+    def __init__(self, key: int, call_id: str, given: str | None) -> None:
+        self.key = key
+        self.id = call_id
+        self.given = given
+        self.opened = False
+        self.early: list[str] = []  # arguments that came before the name
+
+
+def decode_reply(body: bytes, notices: Notices) -> tuple[list[Event], bool]:
+    """A whole completion as the events its stream would have had, and whether they may hold halves of surrogate
+    pairs. Raises `WireFault`."""
+    raw, replaced = guard.decode(_whole, body, "reply")
+    if replaced:
+        notices.add("surrogate_replaced")
+    decoder = ReplyDecoder(notices)
+    try:
+        chunk = _chunk.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        chunk = decoder._lenient(guard.decode_frame(bytes(raw)))
+    if chunk.error is None and chunk.object != "error" and not chunk.choices:
+        raise bad_reply("the reply has no choices")
+    decoder.chunk(chunk)
+    if not decoder._ended:
+        decoder._end()
+    return decoder._out, decoder.halves
+
+
+_whole = msgspec.json.Decoder(msgspec.Raw)
+
+__all__ = ["STOP_REASONS", "WIRE", "ReplyDecoder", "ThoughtDelta", "decode_reply"]

@@ -1,0 +1,249 @@
+"""The chat-completions wire as it is sent: one chunk or whole completion, with every field in which servers put
+reasoning, typed for the fast decoder. The vendors' spellings stay in this folder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from thinkwire import limits
+from thinkwire.faults import Fault, FaultCode
+from thinkwire.model import Usage
+
+WIRE = "openai-chat"
+
+
+class CompletionDetails(msgspec.Struct):
+    reasoning_tokens: int | None = None
+
+
+class PromptDetails(msgspec.Struct):
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class Tokens(msgspec.Struct):
+    """Usage, which servers put in several places and count in several ways (rows of `canonical`)."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    completion_tokens_details: CompletionDetails | None = None
+    prompt_tokens_details: PromptDetails | None = None
+    reasoning_tokens: int | None = None  # SGLang, Perplexity: at the top (2026-08)
+    prompt_cache_hit_tokens: int | None = None  # DeepSeek (2026-08)
+    cached_tokens: int | None = None  # Moonshot: at the top (2026-08)
+
+    def canonical(self) -> Usage | None:
+        """None for the all-zero counters that some servers put on frames in between (MiniMax, 2026-08)."""
+        if not self.prompt_tokens and not self.completion_tokens and not self.total_tokens:
+            return None
+        details = self.completion_tokens_details
+        reasoning = details.reasoning_tokens if details is not None else None
+        if reasoning is None:
+            reasoning = self.reasoning_tokens
+        output = self.completion_tokens
+        if output is not None and reasoning and self.total_tokens == (self.prompt_tokens or 0) + output + reasoning:
+            output += reasoning  # xAI counts reasoning beside the completion (captured 2026-04); told by the sum alone
+        prompt = self.prompt_tokens_details
+        read = prompt.cached_tokens if prompt is not None else None
+        if read is None:
+            read = self.prompt_cache_hit_tokens if self.prompt_cache_hit_tokens is not None else self.cached_tokens
+        write = prompt.cache_write_tokens if prompt is not None else None
+        return Usage(self.prompt_tokens, output, reasoning, read, write)
+
+
+class Part(msgspec.Struct):
+    """A content part of a reply: `text`, `thinking` (a list of parts at Mistral's API, a string in its open library),
+    `reasoning`, `refusal`."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: str | list[Part] | None = None
+    signature: str | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+
+    def thought(self) -> str:
+        value = self.thinking if self.thinking is not None else self.reasoning or self.text
+        if isinstance(value, list):
+            return "".join(part.text or "" for part in value)
+        return value or ""
+
+
+class Detail(msgspec.Struct):
+    """An entry of `reasoning_details` (OpenRouter and its like)."""
+
+    type: str = ""
+    text: str | None = None
+    summary: str | None = None
+    data: str | None = None
+    signature: str | None = None
+    id: str | None = None
+    format: str | None = None
+    index: int | None = None
+
+
+class ThinkingBlock(msgspec.Struct):
+    """An entry of `thinking_blocks` (LiteLLM): Anthropic's blocks."""
+
+    type: str = ""
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+
+
+class ReasoningObject(msgspec.Struct):
+    """`reasoning` as an object (MAI-Thinking-1, 2026-08): never readable text alone."""
+
+    encrypted_content: str | None = None
+    content: str | None = None
+    summary: str | None = None
+
+
+class GoogleExtra(msgspec.Struct):
+    thought: bool | None = None
+    thought_signature: str | None = None
+
+
+class ExtraContent(msgspec.Struct):
+    google: GoogleExtra | None = None
+
+
+class Function(msgspec.Struct):
+    name: str | None = None
+    arguments: str | msgspec.Raw | None = None
+
+
+class Call(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    function: Function | None = None
+    extra_content: ExtraContent | None = None
+
+
+class Delta(msgspec.Struct):
+    """`delta` of a chunk, or `message` of a whole completion: the same fields."""
+
+    content: str | list[Part] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | ReasoningObject | list[Part] | None = None
+    thinking: str | None = None
+    thinking_signature: str | None = None
+    reasoning_details: list[Detail] | None = None
+    thinking_blocks: list[ThinkingBlock] | None = None
+    refusal: str | None = None
+    tool_calls: list[Call] | None = None
+    function_call: Function | None = None
+    extra_content: ExtraContent | None = None
+
+
+class Choice(msgspec.Struct):
+    index: int = 0
+    delta: Delta | None = None
+    message: Delta | None = None
+    finish_reason: str | None = None
+    usage: Tokens | None = None  # Moonshot: in the choice (2026-08)
+
+
+class GroqExtra(msgspec.Struct):
+    usage: Tokens | None = None
+
+
+class ErrorBody(msgspec.Struct):
+    message: str | None = None
+    type: str | None = None
+    code: str | int | float | None = None
+    status: str | None = None
+
+
+class Chunk(msgspec.Struct):
+    choices: list[Choice] | None = None
+    id: str | None = None
+    model: str | None = None
+    created: int | float | None = None
+    object: str | None = None
+    usage: Tokens | None = None
+    x_groq: GroqExtra | None = None
+    error: ErrorBody | str | None = None
+    message: str | None = None  # of an error that is not wrapped (vLLM, 2025)
+    type: str | None = None
+    code: str | int | None = None
+
+
+# Words that an error's type, code or status holds → what it means. The first row that fits.
+ERROR_WORDS: list[tuple[str, FaultCode]] = [
+    ("context_length", "invalid_request"),
+    ("rate_limit", "rate_limit"),
+    ("resource_exhausted", "rate_limit"),
+    ("quota", "billing"),
+    ("billing", "billing"),
+    ("insufficient", "billing"),
+    ("overloaded", "overloaded"),
+    ("unavailable", "overloaded"),
+    ("authentication", "authentication"),
+    ("api_key", "authentication"),
+    ("unauthenticated", "authentication"),
+    ("permission", "permission"),
+    ("forbidden", "permission"),
+    ("not_found", "not_found"),
+    ("timeout", "timeout"),
+    ("deadline", "timeout"),
+    ("too_large", "too_large"),
+    ("invalid_request", "invalid_request"),
+    ("invalid_argument", "invalid_request"),
+    ("badrequest", "invalid_request"),
+]
+ERROR_NUMBERS: dict[int, FaultCode] = {
+    400: "invalid_request",
+    401: "authentication",
+    402: "billing",
+    403: "permission",
+    404: "not_found",
+    408: "timeout",
+    413: "too_large",
+    422: "invalid_request",
+    429: "rate_limit",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+}
+ERROR_TYPES: dict[FaultCode, str] = {
+    "authentication": "authentication_error",
+    "permission": "permission_error",
+    "billing": "insufficient_quota",
+    "rate_limit": "rate_limit_error",
+    "invalid_request": "invalid_request_error",
+    "conflict": "invalid_request_error",
+    "unsupported": "invalid_request_error",
+    "not_found": "not_found_error",
+    "too_large": "invalid_request_error",
+}
+
+
+def fault(error: ErrorBody | str | None) -> Fault:
+    """The fault that an error of this wire reports."""
+    if isinstance(error, str):
+        error = ErrorBody(error)
+    error = error or ErrorBody()
+    words = " ".join(str(w).lower() for w in (error.code, error.type, error.status) if w is not None)
+    code = next((code for word, code in ERROR_WORDS if word in words), None)
+    if code is None:
+        code = ERROR_NUMBERS.get(_number(error.code), "upstream")
+    message = (error.message or "the upstream reported an error")[: limits.ERROR_TEXT]
+    vendor_code = None if error.code is None else str(error.code)
+    return Fault(code, message, vendor_type=error.type or error.status, vendor_code=vendor_code)
+
+
+def _number(code: Any) -> int:
+    if isinstance(code, str) and code.isdecimal() and len(code) == 3:
+        return int(code)
+    return int(code) if isinstance(code, int | float) and code == code and abs(code) < 1000 else 0
+
+
+def error_body(fault: Fault) -> dict[str, Any]:
+    """The error object of a fault; what came from an upstream keeps the upstream's own words."""
+    kind = fault.vendor_type or ERROR_TYPES.get(fault.code, "api_error")
+    return {"error": {"message": fault.message, "type": kind, "code": fault.vendor_code or fault.code}}

@@ -1,0 +1,81 @@
+"""The wires there are. A new wire is one new folder and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from thinkwire.faults import Fault, Misuse
+from thinkwire.model import Event, Notices, Reply, Request
+from thinkwire.wires.anthropic import reply as anthropic_reply
+from thinkwire.wires.anthropic import reply_encoder as anthropic_encoder
+from thinkwire.wires.anthropic import request as anthropic_request
+from thinkwire.wires.openai_chat import reply as chat_reply
+from thinkwire.wires.openai_chat import reply_encoder as chat_encoder
+from thinkwire.wires.openai_chat import request as chat_request
+
+
+class ReplyDecoder(Protocol):
+    """Bytes of a wire's stream to events. Says what it saw and nothing else.
+
+    `feed` raises `WireFault` for bytes that are not this wire; `finish` says how the stream ended. `halves` is true
+    once a text may hold half a surrogate pair.
+    """
+
+    halves: bool
+
+    def feed(self, data: bytes) -> list[Event]: ...
+    def finish(self) -> list[Event]: ...
+
+
+class ReplyEncoder(Protocol):
+    """Well-formed events to the bytes of a wire's stream."""
+
+    def encode(self, events: list[Event]) -> bytes: ...
+
+
+class Wire(NamedTuple):
+    name: str
+    reply_decoder: Callable[[Notices], ReplyDecoder]
+    reply_encoder: Callable[[Notices, str | None], ReplyEncoder]
+    decode_reply: Callable[[bytes, Notices], tuple[list[Event], bool]]
+    encode_reply: Callable[[Reply, Notices, str | None], bytes]
+    encode_fault: Callable[[Fault], dict[str, Any]]
+    decode_request: Callable[[bytes, Notices], Request]
+    encode_request: Callable[[Request, str, Notices, str | None], bytes]
+
+
+_WIRES = (
+    Wire(
+        "anthropic",
+        anthropic_reply.ReplyDecoder,
+        anthropic_encoder.ReplyEncoder,
+        anthropic_reply.decode_reply,
+        anthropic_encoder.encode_reply,
+        anthropic_encoder.encode_fault,
+        anthropic_request.decode_request,
+        anthropic_request.encode_request,
+    ),
+    Wire(
+        "openai-chat",
+        chat_reply.ReplyDecoder,
+        chat_encoder.ReplyEncoder,
+        chat_reply.decode_reply,
+        chat_encoder.encode_reply,
+        chat_encoder.encode_fault,
+        chat_request.decode_request,
+        chat_request.encode_request,
+    ),
+)
+_BY_NAME = {wire.name: wire for wire in _WIRES}
+
+WIRES: tuple[str, ...] = tuple(_BY_NAME)
+"""The names of the wires."""
+
+
+def find_wire(name: str) -> Wire:
+    """The wire of that name. Raises `Misuse` with the names there are."""
+    wire = _BY_NAME.get(name)
+    if wire is None:
+        raise Misuse(f"unknown wire {name!r}; the wires are {', '.join(WIRES)}")
+    return wire
