@@ -72,7 +72,8 @@ class ReplyEncoder:
         self._model = model
         self._index = -1
         self._prefix = b""
-        self._held: Opened | None = None  # a thought whose first content decides how it is spelled
+        self._after: Seal | None = None  # of the open text
+        self._held: Opened | None = None  # its first content decides how it is spelled (redacted, signed empty text)
         self._write: dict[type, Callable[[Any], bytes]] = {
             ThoughtDelta: self._text,
             TextDelta: self._text,
@@ -96,7 +97,7 @@ class ReplyEncoder:
 
     def _text(self, event: ThoughtDelta | TextDelta | ToolDelta) -> bytes:
         if self._held is not None:
-            return self._open_thought() + self._prefix + _encode(event.text) + _END
+            return self._open_held() + self._prefix + _encode(event.text) + _END
         return self._prefix + _encode(event.text) + _END
 
     def _start(self, event: Started) -> bytes:
@@ -115,18 +116,19 @@ class ReplyEncoder:
     # ---- blocks --------------------------------------------------------------------------------------------------
 
     def _open(self, event: Opened) -> bytes:
-        if event.kind == "thought":
-            self._held = event  # a redacted one is spelled whole in its start
-            return b""
-        return self._open_block({"type": "text", "text": ""}, b"text_delta", b"text")
+        self._held = event
+        return b""
 
-    def _open_thought(self) -> bytes:
-        self._held = None
+    def _open_held(self) -> bytes:
+        held, self._held = self._held, None
+        if held is not None and held.kind == "text":
+            return self._open_block({"type": "text", "text": ""}, b"text_delta", b"text")
         return self._open_block({"type": "thinking", "thinking": "", "signature": ""}, b"thinking_delta", b"thinking")
 
     def _open_call(self, event: ToolOpened) -> bytes:
+        sealed = self._whole_block(event.seal) if event.seal is not None else b""
         block = {"type": "tool_use", "id": event.id, "name": event.name, "input": {}}
-        return self._open_block(block, b"input_json_delta", b"partial_json")
+        return sealed + self._open_block(block, b"input_json_delta", b"partial_json")
 
     def _open_block(self, block: dict[str, Any], delta: bytes, field: bytes) -> bytes:
         self._index += 1
@@ -150,7 +152,7 @@ class ReplyEncoder:
         if event.wire != WIRE:
             self._notices.add("not_carried", "", event.kind)
             return b""
-        return (self._open_thought() if self._held is not None else b"") + self._raw_delta(bytes(event.raw))
+        return (self._open_held() if self._held is not None else b"") + self._raw_delta(bytes(event.raw))
 
     def _raw_delta(self, delta: bytes) -> bytes:
         body = {"type": "content_block_delta", "index": self._index, "delta": msgspec.Raw(delta)}
@@ -159,14 +161,19 @@ class ReplyEncoder:
     def _seal(self, event: Sealed) -> bytes:
         seal = event.seal
         if self._held is not None:
-            if _redacted(seal):
+            if _redacted(seal) or self._held.kind == "text":
                 self._held = None
                 return self._open_block({"type": "redacted_thinking", "data": seal.data}, b"", b"")
-            return self._open_thought() + self._signature(seal)
+            return self._open_held() + self._signature(seal)
         if self._prefix.endswith(b'"thinking":'):
             return self._signature(seal)
-        self._notices.add("seal_withheld", f"content[{self._index}]", "a signature on something that is not thinking")
+        self._after = seal  # of visible text: this wire has no place for it in a text block
         return b""
+
+    def _whole_block(self, seal: Seal) -> bytes:
+        """A seal that this wire cannot put on the block it came with, as a block of its own: Gemini signs text and
+        calls. It stands where the signed part begins (calls) or ends (text), so that it can find its way back."""
+        return self._open_block({"type": "redacted_thinking", "data": seal.data}, b"", b"") + self._stop()
 
     def _signature(self, seal: Seal) -> bytes:
         return self._raw_delta(_encode({"type": "signature_delta", "signature": seal.data}))
@@ -179,6 +186,13 @@ class ReplyEncoder:
         if self._prefix == b"skip":
             self._prefix = b""
             return b""
+        out = self._stop()
+        if self._after is not None:
+            seal, self._after = self._after, None
+            out += self._whole_block(seal)
+        return out
+
+    def _stop(self) -> bytes:
         return _event("content_block_stop", {"type": "content_block_stop", "index": self._index})
 
     # ---- endings -------------------------------------------------------------------------------------------------
@@ -236,7 +250,7 @@ def _usage(usage: Usage, final: bool = False) -> dict[str, Any]:
 
 def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> bytes:
     """The folded reply as a Messages object."""
-    content = [spelled for i, block in enumerate(reply.blocks) if (spelled := _spell(block, i, notices)) is not None]
+    content = [spelled for i, block in enumerate(reply.blocks) for spelled in _spell(block, i, notices)]
     body: dict[str, Any] = {
         "id": reply.id or "msg_0",
         "type": "message",
@@ -255,27 +269,25 @@ def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> by
     return _encode(body)
 
 
-def _spell(block: Block, index: int, notices: Notices) -> dict[str, Any] | msgspec.Raw | None:
+def _spell(block: Block, index: int, notices: Notices) -> list[Any]:
+    """The block, with the seal that it cannot hold itself in front of a call and behind a text."""
     where = f"content[{index}]"
     if isinstance(block, Reasoning):
-        return _spell_thought(block)
+        return [_spell_thought(block)]
     if isinstance(block, Text):
-        if block.seal is not None:
-            notices.add("seal_withheld", where, "a signature on something that is not thinking")
-        return _spell_text(block, where, notices)
+        text = [_spell_text(block, where, notices)] if block.text else []
+        return text + _seal_block(block.seal)
     if isinstance(block, ToolUse):
-        if block.seal is not None:
-            notices.add("seal_withheld", where, "a signature on something that is not thinking")
-        return {
-            "type": "tool_use",
-            "id": block.id,
-            "name": block.name,
-            "input": arguments(block.arguments, where, notices),
-        }
+        tool = {"type": "tool_use", "id": block.id, "name": block.name}
+        return [*_seal_block(block.seal), tool | {"input": arguments(block.arguments, where, notices)}]
     if isinstance(block, Opaque) and block.wire == WIRE:
-        return block.raw
+        return [block.raw]
     notices.add("not_carried", where, block.kind if isinstance(block, Opaque) else type(block).__name__)
-    return None
+    return []
+
+
+def _seal_block(seal: Seal | None) -> list[dict[str, Any]]:
+    return [] if seal is None else [{"type": "redacted_thinking", "data": seal.data}]
 
 
 def _spell_text(block: Text, where: str, notices: Notices) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from thinkwire.model import (
     Event,
     Failed,
     Finished,
-    Key,
     Notices,
     Seal,
     Sealed,
@@ -194,8 +193,9 @@ class ReplyDecoder:
                 self._content(content, delta.extra_content)
         elif content:
             self._parts(content)
-        if delta.extra_content is not None:
-            self._google_seal(delta.extra_content, None)
+        seal = _google_seal(delta.extra_content)
+        if seal is not None:
+            self._out.append(Sealed(seal, whole=True))
         if delta.refusal:
             self._out.append(TextDelta(delta.refusal, "refusal", refusal=True))
         if delta.tool_calls:
@@ -226,11 +226,6 @@ class ReplyDecoder:
             else:
                 self._notices.add("not_carried", "content", part.type[:40])
 
-    def _google_seal(self, extra: schema.ExtraContent, key: Key) -> None:
-        if extra.google is not None and extra.google.thought_signature:
-            seal = Seal("thought_signature", extra.google.thought_signature, format="google-gemini-v1")
-            self._out.append(Sealed(seal, key, whole=True))
-
     def _flush(self) -> None:
         if self._flagged is not None:
             self._out += self._flagged.finish()
@@ -243,7 +238,8 @@ class ReplyDecoder:
         call = self._find_call(delta, function)
         if not call.opened and function.name:
             call.opened = True
-            self._out.append(ToolOpened(call.id, self._tool_name(function.name), call.key))
+            seal = _google_seal(delta.extra_content)
+            self._out.append(ToolOpened(call.id, self._tool_name(function.name), call.key, seal=seal))
             if call.early:
                 self._out.append(ToolDelta("".join(call.early), call.key))
         text = function.arguments
@@ -254,8 +250,6 @@ class ReplyDecoder:
                 self._out.append(ToolDelta(text, call.key))
             else:
                 call.early.append(text)
-        if delta.extra_content is not None:
-            self._google_seal(delta.extra_content, call.key)
 
     def _find_call(self, delta: schema.Call, function: schema.Function) -> _Call:
         """The call a fragment belongs to: by index; without one (Mistral, Gemini's endpoint) a new id is a new call.
@@ -294,6 +288,13 @@ class _Call:
         self.given = given
         self.opened = False
         self.early: list[str] = []  # arguments that came before the name
+
+
+def _google_seal(extra: schema.ExtraContent | None) -> Seal | None:
+    """Gemini's signature where its compatible endpoint has it: on a call, or on the message."""
+    if extra is None or extra.google is None or not extra.google.thought_signature:
+        return None
+    return Seal("thought_signature", extra.google.thought_signature, format="google-gemini-v1")
 
 
 def decode_reply(body: bytes, notices: Notices) -> tuple[list[Event], bool]:

@@ -137,7 +137,9 @@ class ReplyEncoder:
         self._prefix = self._chunk + b'"tool_calls":[{"index":%d,"function":{"arguments":' % self._calls
         self._tail = b"}}]" + _TAIL
         function = {"name": event.name, "arguments": ""}
-        call = {"index": self._calls, "id": event.id, "type": "function", "function": function}
+        call: dict[str, Any] = {"index": self._calls, "id": event.id, "type": "function", "function": function}
+        if event.seal is not None:
+            call["extra_content"] = signed(event.seal)
         return self._delta({"tool_calls": [call]})
 
     def _opaque(self, event: OpaqueSeen) -> bytes:
@@ -191,6 +193,11 @@ class Order:
 
 
 _NAMES = {rank: kind for kind, rank in _RANK.items()}
+
+
+def signed(seal: Seal) -> dict[str, Any]:
+    """The seal of a call where Gemini's own compatible endpoint has it."""
+    return {"google": {"thought_signature": seal.data}}
 
 
 def detail(seal: Seal, text: str, index: int) -> dict[str, Any]:
@@ -283,12 +290,15 @@ def _message(reply: Reply, notices: Notices) -> dict[str, Any]:
         elif isinstance(block, ToolUse):
             order.next("tool", i)
             function = {"name": block.name, "arguments": block.arguments}
-            calls.append({"id": block.id, "type": "function", "function": function})
+            call: dict[str, Any] = {"id": block.id, "type": "function", "function": function}
+            if block.seal is not None:
+                call["extra_content"] = signed(block.seal)
+            calls.append(call)
         else:
             notices.add(
                 "not_carried", f"blocks[{i}]", block.kind if isinstance(block, Opaque) else type(block).__name__
             )
-        if isinstance(block, Text | ToolUse) and block.seal is not None:
+        if isinstance(block, Text) and block.seal is not None:
             details.append(detail(block.seal, "", i))
     message: dict[str, Any] = {
         "role": "assistant",
