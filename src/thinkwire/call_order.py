@@ -118,6 +118,7 @@ class CallOrder:
     def _hold(self, event: Event, block: list[Event], out: list[Event]) -> None:
         self._size += len(getattr(event, "text", ""))
         if self._size > limits.HELD_CALLS:
+            self._flush(out)
             out.append(Failed(WireFault("limit", f"more than {limits.HELD_CALLS} characters wait for a call to end")))
         else:
             block.append(event)

@@ -31,6 +31,10 @@ __all__ = [
     "translate_request",
 ]
 
+_CR, _LF = 13, 10
+_LINE_PART = 64 * 1024
+"""What is held of a line before the decoder, which knows the limits, gets to see it."""
+
 
 class _Stages:
     """What stands between a decoder and an encoder."""
@@ -79,12 +83,25 @@ class StreamTranslator:
         tools: bool = False,
     ) -> None:
         self._notices = Notices()
-        self._decoder = find_wire(source).reply_decoder(self._notices)
+        wire = find_wire(source)
+        self._decoder = wire.reply_decoder(self._notices)
         self._encoder = find_wire(target).reply_encoder(self._notices, show_model)
         self._stages = _Stages(self._notices, source, markup, model, tools)
+        self._by_lines = wire.by_lines
+        self._held: list[bytes] = []  # parts of a line whose end has not come
+        self._size = 0
 
     def feed(self, data: bytes) -> bytes:
         """The bytes of the target that these bytes of the source make. Nothing after the ending."""
+        if _LF not in data and self._by_lines and _CR not in data:
+            # Part of a line: nothing can come of it yet. Kept here, so that reads of a few bytes cost next to nothing.
+            self._held.append(data)
+            self._size += len(data)
+            if self._size <= _LINE_PART:
+                return b""
+            data = b""
+        if self._held:
+            data = self._released(data)
         if self._stages.grammar.ended:
             return b""
         try:
@@ -95,13 +112,22 @@ class StreamTranslator:
 
     def finish(self) -> bytes:
         """The upstream has closed: the proper ending, or the target's error ending if the reply was cut."""
+        self._by_lines = False
+        out = self.feed(b"")
         if self._stages.grammar.ended:
-            return b""
+            return out
         try:
             events = self._decoder.finish()
         except WireFault as fault:
             events = [Failed(fault)]
-        return self._write(events)
+        return out + self._write(events)
+
+    def _released(self, data: bytes) -> bytes:
+        self._held.append(data)
+        data = b"".join(self._held)
+        self._held.clear()
+        self._size = 0
+        return data
 
     def _write(self, events: list[Event]) -> bytes:
         if not events:

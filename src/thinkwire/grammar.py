@@ -174,7 +174,8 @@ class Grammar:
             announced = None
         blanks = self._blanks_of(kind)
         self._begin(kind, event.key, announced or Opened(_NAME[kind], event.key))
-        self._take(replace(event, text=blanks + event.text) if blanks else event)
+        if not self.ended:
+            self._take(replace(event, text=blanks + event.text) if blanks else event)
 
     def _take(self, event: ThoughtDelta | TextDelta | ToolDelta) -> None:
         """A delta of the open block goes out."""
@@ -303,7 +304,7 @@ class Grammar:
             self._begin(ThoughtDelta if announced.kind == "thought" else TextDelta, event.key, announced)
         if self._kind is not None and self._key == event.key:
             self._out.append(event)
-        else:
+        elif not self.ended:
             self._notices.add("not_carried", "", event.kind)
 
     # ---- calls ---------------------------------------------------------------------------------------------------

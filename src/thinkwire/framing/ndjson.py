@@ -5,6 +5,8 @@ from __future__ import annotations
 from thinkwire import limits
 from thinkwire.faults import WireFault
 
+_LF = 10
+
 
 class NDJSONDecoder:
     """`feed(bytes)` gives the lines that became complete, `finish()` the last one if its line end is missing.
@@ -17,7 +19,7 @@ class NDJSONDecoder:
         self._held = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        if b"\n" not in data:
+        if _LF not in data:
             self._hold(data)
             return []
         self._pieces.append(data)

@@ -15,6 +15,7 @@ import re
 from thinkwire import limits
 from thinkwire.faults import WireFault
 
+_CR, _LF = 13, 10  # looking for a byte by its number is ten times as fast as by a string of one
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
@@ -38,12 +39,13 @@ class SSEDecoder:
 
     def feed(self, data: bytes) -> list[bytes]:
         self.bytes += len(data)
-        if data[:6] == b"data: " and data[-2:] == b"\n\n" and data.count(b"\n") == 2 and self._at_rest(data):
-            self.frames += 1  # by far the most common read: one whole event
-            return [data[6:-2]]
-        if b"\r" in data or self._skip_lf or not self._started:
+        frame = self._whole(data) if data[-2:] == b"\n\n" else None
+        if frame is not None:
+            self.frames += 1
+            return [frame]
+        if _CR in data or self._skip_lf or not self._started:
             data = self._plain(data)
-        if b"\n" not in data:
+        if _LF not in data:
             self._hold(data)
             return []
         if self._pieces:
@@ -65,10 +67,16 @@ class SSEDecoder:
         out = self._lines([line]) if line else []
         return out + self._lines([b""])
 
-    def _at_rest(self, data: bytes) -> bool:
-        """Nothing is held, and the read needs no closer look."""
-        idle = self._started and not self._pieces and not self._data and not self._skip_lf
-        return idle and b"\r" not in data and len(data) <= limits.EVENT
+    def _whole(self, data: bytes) -> bytes | None:
+        """The data of a read that is just one event, by far the most common read; None if it may be anything else."""
+        if self._pieces or self._data or self._skip_lf or not self._started or _CR in data:
+            return None
+        lines = data.count(b"\n")
+        if lines == 3 and data[:6] == b"event:":
+            data = data[data.index(b"\n") + 1 :]
+        elif lines != 2:
+            return None
+        return data[6:-2] if data[:6] == b"data: " and len(data) <= limits.EVENT else None
 
     def _plain(self, data: bytes) -> bytes:
         """`data` with LF line ends only and without the mark at the start of the stream."""
@@ -84,7 +92,7 @@ class SSEDecoder:
         if self._skip_lf and data:
             self._skip_lf = False
             data = data.removeprefix(b"\n")
-        if b"\r" in data:
+        if _CR in data:
             self._skip_lf = data.endswith(b"\r")
             data = _LINE_END.sub(b"\n", data)
         return data

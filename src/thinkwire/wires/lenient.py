@@ -37,7 +37,11 @@ def lenient(value: Any, kind: type[S], notices: Notices, where: str = "") -> S:
 
 def _fit(value: Any, kind: Any, notices: Notices, path: str) -> tuple[Any, bool]:
     """The value as `kind`, and whether it fits."""
-    choices = typing.get_args(kind) if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union else (kind,)
+    choices = (
+        typing.get_args(kind)
+        if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union
+        else (kind,)
+    )
     if value is None:
         return None, type(None) in choices
     for choice in choices:

@@ -35,7 +35,10 @@ class ReplyEncoder(Protocol):
 
 
 class Wire(NamedTuple):
+    """What a wire can do. `by_lines`: nothing comes of its stream before a line end."""
+
     name: str
+    by_lines: bool
     reply_decoder: Callable[[Notices], ReplyDecoder]
     reply_encoder: Callable[[Notices, str | None], ReplyEncoder]
     decode_reply: Callable[[bytes, Notices], tuple[list[Event], bool]]
@@ -48,6 +51,7 @@ class Wire(NamedTuple):
 _WIRES = (
     Wire(
         "anthropic",
+        True,
         anthropic_reply.ReplyDecoder,
         anthropic_encoder.ReplyEncoder,
         anthropic_reply.decode_reply,
@@ -58,6 +62,7 @@ _WIRES = (
     ),
     Wire(
         "openai-chat",
+        True,
         chat_reply.ReplyDecoder,
         chat_encoder.ReplyEncoder,
         chat_reply.decode_reply,

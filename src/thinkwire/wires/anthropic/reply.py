@@ -90,7 +90,7 @@ class ReplyDecoder:
             event = _event.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
             event = lenient(guard.decode_frame(data), schema.StreamEvent, self._notices)
-            self.halves = True
+            self.halves = self.halves or b"\\u" in data
         if event.type == "content_block_delta" and event.delta is not None:
             self._delta(event.index, event.delta, data)
         else:
@@ -105,7 +105,7 @@ class ReplyDecoder:
         self._out.append(_started(message))
 
     def _block_start(self, event: schema.StreamEvent) -> None:
-        if event.content_block is not None:
+        if bytes(event.content_block) not in (b"", b"null"):
             self.open_block(event.index, event.content_block)
 
     def open_block(self, index: int, raw: msgspec.Raw) -> None:
@@ -133,7 +133,7 @@ class ReplyDecoder:
             out.append(Sealed(Seal("redacted", block.data or "", format=SEAL_FORMAT), index, whole=True))
         elif block.type == "tool_use":
             out.append(ToolOpened(block.id or "", block.name or "", index))
-            arguments = bytes(block.input).strip() if block.input is not None else b""
+            arguments = bytes(block.input).strip()
             if arguments not in (b"", b"{}", b"null"):
                 out.append(ToolDelta(arguments.decode(errors="replace"), index))
         else:
@@ -257,12 +257,8 @@ def _raw_delta(data: bytes) -> bytes:
 
 def _extra(delta: schema.Delta, event: schema.StreamEvent) -> dict[str, msgspec.Raw]:
     """What only this wire knows about the ending, by the place it has in a whole message."""
-    found = {
-        "stop_details": delta.stop_details,
-        "container": delta.container,
-        "context_management": event.context_management,
-    }
-    return {name: raw.copy() for name, raw in found.items() if raw is not None and bytes(raw) != b"null"}
+    found = {"stop_details": delta.stop_details, "container": delta.container}
+    return schema.present({**found, "context_management": event.context_management})
 
 
 def decode_reply(body: bytes, notices: Notices) -> tuple[list[Event], bool]:

@@ -14,6 +14,8 @@ from thinkwire.faults import Fault, FaultCode
 from thinkwire.model import Extra, Usage
 
 WIRE = "anthropic"
+ABSENT = msgspec.Raw(b"")
+"""Of raw fields: msgspec has no union of raw and null, so null comes as the raw `null`."""
 
 
 class Tokens(msgspec.Struct):
@@ -22,10 +24,10 @@ class Tokens(msgspec.Struct):
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
-    cache_creation: msgspec.Raw | None = None
-    server_tool_use: msgspec.Raw | None = None
-    service_tier: msgspec.Raw | None = None
-    iterations: msgspec.Raw | None = None
+    cache_creation: msgspec.Raw = ABSENT
+    server_tool_use: msgspec.Raw = ABSENT
+    service_tier: msgspec.Raw = ABSENT
+    iterations: msgspec.Raw = ABSENT
 
     def canonical(self) -> Usage:
         """Anthropic counts the uncached input only; we count all of it."""
@@ -45,7 +47,7 @@ class Tokens(msgspec.Struct):
         found = {
             name: getattr(self, name) for name in ("cache_creation", "server_tool_use", "service_tier", "iterations")
         }
-        kept = {name: raw.copy() for name, raw in found.items() if raw is not None and bytes(raw) != b"null"}
+        kept = present(found)
         return Extra(WIRE, kept) if kept else None
 
 
@@ -66,10 +68,10 @@ class Message(msgspec.Struct):
     stop_sequence: str | None = None
     usage: Tokens | None = None
     error: ErrorBody | str | None = None
-    stop_details: msgspec.Raw | None = None
-    container: msgspec.Raw | None = None
-    context_management: msgspec.Raw | None = None
-    input_transformations: msgspec.Raw | None = None
+    stop_details: msgspec.Raw = ABSENT
+    container: msgspec.Raw = ABSENT
+    context_management: msgspec.Raw = ABSENT
+    input_transformations: msgspec.Raw = ABSENT
 
 
 class Block(msgspec.Struct):
@@ -80,7 +82,7 @@ class Block(msgspec.Struct):
     data: str | None = None
     id: str | None = None
     name: str | None = None
-    input: msgspec.Raw | None = None
+    input: msgspec.Raw = ABSENT
     citations: list[msgspec.Raw] | None = None
 
 
@@ -92,19 +94,19 @@ class Delta(msgspec.Struct):
     partial_json: str | None = None
     stop_reason: str | None = None
     stop_sequence: str | None = None
-    stop_details: msgspec.Raw | None = None
-    container: msgspec.Raw | None = None
+    stop_details: msgspec.Raw = ABSENT
+    container: msgspec.Raw = ABSENT
 
 
 class StreamEvent(msgspec.Struct):
     type: str = ""
     index: int = 0
     delta: Delta | None = None
-    content_block: msgspec.Raw | None = None
+    content_block: msgspec.Raw = ABSENT
     message: Message | None = None
     usage: Tokens | None = None
     error: ErrorBody | str | None = None
-    context_management: msgspec.Raw | None = None
+    context_management: msgspec.Raw = ABSENT
 
 
 class Tag(msgspec.Struct):
@@ -118,8 +120,12 @@ class DeltaOnly(msgspec.Struct):
 def leftover(message: Message) -> dict[str, msgspec.Raw]:
     """The fields of a whole message that only this wire knows."""
     names = ("stop_details", "container", "context_management", "input_transformations")
-    found = {name: getattr(message, name) for name in names}
-    return {name: raw.copy() for name, raw in found.items() if raw is not None and bytes(raw) != b"null"}
+    return present({name: getattr(message, name) for name in names})
+
+
+def present(fields: dict[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:
+    """The raw fields that are there, detached from the document they came in."""
+    return {name: raw.copy() for name, raw in fields.items() if bytes(raw) not in (b"", b"null")}
 
 
 def merged(pieces: list[bytes]) -> bytes:

@@ -107,7 +107,7 @@ class ReplyDecoder:
         try:
             chunk = _chunk.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            self.halves = True
+            self.halves = self.halves or b"\\u" in data
             chunk = self._lenient(guard.decode_frame(data))
         self.chunk(chunk)
 
@@ -244,7 +244,7 @@ class ReplyDecoder:
                 self._out.append(ToolDelta("".join(call.early), call.key))
         text = function.arguments
         if text is not None and not isinstance(text, str):
-            text = "" if bytes(text) == b"null" else bytes(text).decode(errors="replace")  # an object, not a string
+            text = msgspec.json.encode(text).decode()
         if text:
             if call.opened:
                 self._out.append(ToolDelta(text, call.key))

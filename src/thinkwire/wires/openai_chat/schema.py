@@ -114,7 +114,7 @@ class ExtraContent(msgspec.Struct):
 
 class Function(msgspec.Struct):
     name: str | None = None
-    arguments: str | msgspec.Raw | None = None
+    arguments: str | dict[str, Any] | None = None  # a string; some servers send the object
 
 
 class Call(msgspec.Struct):
