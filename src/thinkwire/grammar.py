@@ -259,6 +259,7 @@ class Grammar:
         announced = self._announced
         if announced is not None and announced.key == event.key:
             self._announced = None
+            self._notices.add("empty_block", "", announced.kind)
         elif event.key == self._key:
             self._close(event)
 

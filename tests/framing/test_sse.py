@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thinkwire import limits
-from thinkwire.faults import WireFault
 from thinkwire.framing.sse import SSEDecoder
 
 CASES: dict[str, tuple[bytes, list[bytes]]] = {
@@ -78,12 +77,12 @@ def test_equals_the_naive_reading_at_any_cut(pieces: list[bytes], seed: int) -> 
 
 
 @pytest.mark.parametrize("piece", [b"data: " + b"x" * 1000, b"data: " + b"x" * 58 + b"\n", b": " + b"x" * 1000])
-def test_an_event_without_end_is_a_limit_fault(piece: bytes) -> None:
+def test_an_event_without_end_is_a_limit_fault_and_what_came_before_is_given(piece: bytes) -> None:
     decoder = SSEDecoder()
-    with pytest.raises(WireFault) as caught:
-        for _ in range(limits.EVENT // 50):
-            decoder.feed(piece)
-    assert caught.value.code == "limit"
+    frames = decoder.feed(b"data: a\n\n" + piece * (limits.EVENT // 50))
+    assert frames == [b"a"]
+    assert decoder.fault is not None and decoder.fault.code == "limit"
+    assert decoder.feed(b"\n\ndata: b\n\n") + decoder.finish() == []
 
 
 def test_many_comment_lines_are_no_event_and_take_no_memory() -> None:

@@ -23,8 +23,8 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 class SSEDecoder:
     """`feed(bytes)` gives the data of the events that became complete, `finish()` what the end of the stream completes.
 
-    Event names are not given: every wire says in its data what it is, and servers disagree about the names. Raises
-    `WireFault` with code `limit` when one line or one event is larger than `limits.EVENT`.
+    Event names are not given: every wire says in its data what it is, and servers disagree about the names. When one
+    line or one event is larger than `limits.EVENT`, `fault` says so, and nothing is read after the events before it.
     """
 
     def __init__(self) -> None:
@@ -34,11 +34,14 @@ class SSEDecoder:
         self._size = 0  # bytes in _data
         self._skip_lf = False  # the last byte was CR: an LF now belongs to it
         self._started = False
+        self.fault: WireFault | None = None
         self.frames = 0
         self.bytes = 0
 
     def feed(self, data: bytes) -> list[bytes]:
         self.bytes += len(data)
+        if self.fault is not None:
+            return []
         frame = self._whole(data) if data[-2:] == b"\n\n" else None
         if frame is not None:
             self.frames += 1
@@ -62,6 +65,8 @@ class SSEDecoder:
 
     def finish(self) -> list[bytes]:
         """The last event, if only its closing blank line is missing. What is cut inside a line is not an event."""
+        if self.fault is not None:
+            return []
         line = b"".join(self._pieces)
         self._pieces.clear()
         out = self._lines([line]) if line else []
@@ -101,7 +106,7 @@ class SSEDecoder:
         self._pieces.append(data)
         self._held += len(data)
         if self._held + self._size > limits.EVENT:
-            raise _too_large()
+            self._refuse()
 
     def _lines(self, lines: list[bytes]) -> list[bytes]:
         out: list[bytes] = []
@@ -116,12 +121,15 @@ class SSEDecoder:
                 self._data.append(value)
                 self._size += len(value)
                 if self._size > limits.EVENT:
-                    raise _too_large()
+                    self._refuse()
+                    break
             elif line == b"data":
                 self._data.append(b"")
         self.frames += len(out)
         return out
 
+    def _refuse(self) -> None:
+        self.fault = WireFault("limit", f"an event is larger than {limits.EVENT} bytes")
+        self._pieces.clear()
+        self._data.clear()
 
-def _too_large() -> WireFault:
-    return WireFault("limit", f"an event is larger than {limits.EVENT} bytes")

@@ -76,8 +76,6 @@ _TO_HIGH: tuple[Effort, ...] = ("low", "medium", "high")
 _WITHOUT_XHIGH: tuple[Effort, ...] = ("low", "medium", "high", "max")
 _ALL: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 
-When = Literal["yes", "unless_budget", "unless_thinking", "no"]
-
 
 class Rules(msgspec.Struct, frozen=True):
     """What a model takes. `off` is the thinking type that switches it off (empty: it cannot be), `off_efforts` what
@@ -88,8 +86,8 @@ class Rules(msgspec.Struct, frozen=True):
     off: Literal["disabled", "between_tools", ""] = "disabled"
     efforts: tuple[Effort, ...] = _ALL
     off_efforts: tuple[Effort, ...] = _ALL
-    forced: When = "yes"
-    sampling: When = "no"
+    forced: Literal["yes", "unless_budget", "no"] = "yes"
+    sampling: Literal["yes", "unless_thinking", "no"] = "no"
 
 
 LENIENT = Rules(budget=True, sampling="yes")
@@ -104,7 +102,7 @@ _LAST: _Version = (99, 0)
 # Vendor pages "thinking", "effort", "migration" and the error texts of 2026-09 to 2026-11; the first row that fits
 # counts. `*` is every family.
 CLAUDE: tuple[tuple[str, _Version, _Version, Rules], ...] = (
-    ("*", (0, 0), (4, 5), Rules(False, True, "disabled", _NO_EFFORT, _NO_EFFORT, "unless_thinking", "unless_thinking")),
+    ("*", (0, 0), (4, 5), Rules(False, True, "disabled", _NO_EFFORT, _NO_EFFORT, "unless_budget", "unless_thinking")),
     ("*", (4, 6), (4, 6), Rules(True, True, "disabled", _WITHOUT_XHIGH, _ALL, "unless_budget", "unless_thinking")),
     ("*", (4, 7), (4, 99), Rules()),
     ("sonnet", (5, 0), (5, 4), Rules()),

@@ -34,7 +34,6 @@ _integer = msgspec.json.Decoder(int)
 _number = msgspec.json.Decoder(float)
 _boolean = msgspec.json.Decoder(bool)
 _strings = msgspec.json.Decoder(list[str])
-_any = msgspec.json.Decoder()
 
 _EXPECTED: dict[Any, str] = {
     _object: "an object",
@@ -45,7 +44,6 @@ _EXPECTED: dict[Any, str] = {
     _number: "a number",
     _boolean: "true or false",
     _strings: "a list of strings",
-    _any: "a value",
 }
 _NULL = msgspec.Raw(b"null")
 _LARGEST = 2**53 - 1  # integers beyond it do not survive a JavaScript client or proxy
@@ -104,6 +102,18 @@ class Fields:
         raw = self._fields.get(name)
         return None if raw is None or raw == _NULL else _decode(_string, raw, self.path(name))
 
+    def look(self, name: str) -> Fields | None:
+        """An object, left where it is, too."""
+        raw = self._fields.get(name)
+        if raw is None or raw == _NULL:
+            return None
+        return Fields.of(_decode(_object, raw, self.path(name)), name, self)
+
+    def look_raw(self, name: str) -> msgspec.Raw | None:
+        """A field as it came, left where it is."""
+        raw = self._fields.get(name)
+        return None if raw is None or raw == _NULL else _kept(raw)
+
     def text(self, name: str) -> str | None:
         return self._take(name, _string)
 
@@ -136,11 +146,6 @@ class Fields:
         """The field's bytes as they came (a copy that outlives the body)."""
         raw = self._fields.pop(name, None)
         return None if raw is None or raw == _NULL else _kept(raw)
-
-    def any(self, name: str) -> Any:
-        """The field as plain values, for the few places that only look."""
-        raw = self.raw_value(name)
-        return None if raw is None else _decode(_any, raw, self.path(name))
 
     def object(self, name: str) -> Fields | None:
         fields = self._take(name, _object)

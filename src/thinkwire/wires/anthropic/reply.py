@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from thinkwire.faults import Fault, WireFault, bad_reply
+from thinkwire.faults import bad_reply
 from thinkwire.framing import guard
-from thinkwire.framing.sse import SSEDecoder
 from thinkwire.model import (
     Alive,
     Closed,
@@ -38,6 +37,8 @@ from thinkwire.model import (
 )
 from thinkwire.wires.anthropic import schema
 from thinkwire.wires.lenient import lenient
+from thinkwire.wires.sse_reply import SSEReplyDecoder
+from thinkwire.wires.tool_names import plain_name
 
 WIRE = "anthropic"
 SEAL_FORMAT = "anthropic-claude-v1"
@@ -48,48 +49,21 @@ _message = msgspec.json.Decoder(schema.Message)
 _encode = msgspec.json.Encoder().encode
 
 
-class ReplyDecoder:
-    """Bytes of an Anthropic event stream to events. `halves` tells that a frame held half a surrogate pair."""
+class ReplyDecoder(SSEReplyDecoder):
+    """Bytes of an Anthropic event stream to events."""
 
     def __init__(self, notices: Notices) -> None:
-        self._notices = notices
-        self._sse = SSEDecoder()
-        self._out: list[Event] = []
-        self._ended = False
+        super().__init__(notices)
         self._opaque: dict[int, list[bytes]] = {}  # start and deltas of blocks that only this wire knows
-        self.halves = False
+        self._dropped: set[int] = set()  # indexes of blocks that nothing can be made of
 
-    def feed(self, data: bytes) -> list[Event]:
-        return self._frames(self._sse.feed(data))
-
-    def finish(self) -> list[Event]:
-        out = self._frames(self._sse.finish(), last=True)
-        if not self._ended:
-            what = "closed before the reply was complete" if self._sse.frames else "did not send an event stream"
-            out.append(
-                Failed(Fault("cut" if self._sse.frames or not self._sse.bytes else "malformed", f"the upstream {what}"))
-            )
-        return out
-
-    def _frames(self, frames: list[bytes], last: bool = False) -> list[Event]:
-        self._out = []
-        for data in frames:
-            if self._ended:
-                break
-            try:
-                self._frame(data)
-            except WireFault:
-                if not last:
-                    raise
-        return self._out
-
-    def _frame(self, data: bytes) -> None:
+    def read_frame(self, data: bytes) -> None:
         if data.count(b"{") + data.count(b"[") > 32:
             guard.check_depth(data)
         try:
             event = _event.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            event = lenient(guard.decode_frame(data), schema.StreamEvent, self._notices)
+            event = lenient(guard.decode_frame(data), schema.StreamEvent, self.notices)
             self.halves = self.halves or b"\\u" in data
         if event.type == "content_block_delta" and event.delta is not None:
             self._delta(event.index, event.delta, data)
@@ -102,7 +76,7 @@ class ReplyDecoder:
 
     def _start(self, event: schema.StreamEvent) -> None:
         message = event.message or schema.Message()
-        self._out.append(_started(message))
+        self.out.append(_started(message))
 
     def _block_start(self, event: schema.StreamEvent) -> None:
         if bytes(event.content_block) not in (b"", b"null"):
@@ -113,9 +87,10 @@ class ReplyDecoder:
         try:
             block = _block.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            block = lenient(guard.decode_frame(bytes(raw)), schema.Block, self._notices)
+            block = lenient(guard.decode_frame(bytes(raw)), schema.Block, self.notices)
             self.halves = True
-        out = self._out
+        self._dropped.discard(index)
+        out = self.out
         if block.type == "text":
             out.append(Opened("text", index))
             if block.text:
@@ -129,13 +104,16 @@ class ReplyDecoder:
                 out.append(ThoughtDelta(block.thinking, index))
             if block.signature:
                 out.append(_signature(block.signature, index))
-        elif block.type == "redacted_thinking":
-            out.append(Sealed(Seal("redacted", block.data or "", format=SEAL_FORMAT), index, whole=True))
-        elif block.type == "tool_use":
-            out.append(ToolOpened(block.id or "", block.name or "", index))
+        elif block.type == "redacted_thinking" and block.data:
+            out.append(Sealed(Seal("redacted", block.data, format=SEAL_FORMAT), index, whole=True))
+        elif block.type == "tool_use" and block.id and block.name:
+            out.append(ToolOpened(block.id, plain_name(block.name, self.notices), index))
             arguments = bytes(block.input).strip()
             if arguments not in (b"", b"{}", b"null"):
                 out.append(ToolDelta(arguments.decode(errors="replace"), index))
+        elif block.type in _KNOWN:
+            self._dropped.add(index)
+            self.notices.add("bad_field", f"content[{index}]", f"{block.type} without what makes it one")
         else:
             self._opaque[index] = [bytes(raw)]
 
@@ -143,17 +121,19 @@ class ReplyDecoder:
         kind = delta.type
         if index in self._opaque:
             self._opaque[index].append(_raw_delta(data))
+        elif index in self._dropped:
+            pass
         elif kind == "thinking_delta":
-            self._out.append(ThoughtDelta(delta.thinking or "", index))
+            self.out.append(ThoughtDelta(delta.thinking or "", index))
         elif kind == "text_delta":
-            self._out.append(TextDelta(delta.text or "", index))
+            self.out.append(TextDelta(delta.text or "", index))
         elif kind == "input_json_delta":
-            self._out.append(ToolDelta(delta.partial_json or "", index))
+            self.out.append(ToolDelta(delta.partial_json or "", index))
         elif kind == "signature_delta":
             if delta.signature:
-                self._out.append(_signature(delta.signature, index))
+                self.out.append(_signature(delta.signature, index))
         else:
-            self._out.append(OpaqueDelta(WIRE, kind or "delta", msgspec.Raw(_raw_delta(data)), index))
+            self.out.append(OpaqueDelta(WIRE, kind or "delta", msgspec.Raw(_raw_delta(data)), index))
 
     def _block_stop(self, event: schema.StreamEvent) -> None:
         self.close_block(event.index)
@@ -161,34 +141,33 @@ class ReplyDecoder:
     def close_block(self, index: int) -> None:
         pieces = self._opaque.pop(index, None)
         if pieces is None:
-            self._out.append(Closed(index))
+            self.out.append(Closed(index))
             return
         whole = schema.merged(pieces)
         kind = msgspec.json.decode(whole, type=schema.Tag).type
-        self._out.append(OpaqueSeen(WIRE, kind, msgspec.Raw(whole), tuple(pieces)))
+        self.out.append(OpaqueSeen(WIRE, kind, msgspec.Raw(whole), tuple(pieces)))
 
     def _message_delta(self, event: schema.StreamEvent) -> None:
         if event.usage is not None:
-            self._out.append(UsageSeen(event.usage.canonical()))
+            self.out.append(UsageSeen(event.usage.canonical()))
         if event.delta is not None and event.delta.stop_reason:
             self._finish(event.delta.stop_reason, event.delta.stop_sequence, _extra(event.delta, event))
 
     def _finish(self, reason: str, sequence: str | None, extra: dict[str, msgspec.Raw]) -> None:
         known = STOP_REASONS.get(reason)
         if known is None:
-            self._notices.add("converted", "stop_reason", reason[:40])
-        self._out.append(Finished(known or "end_turn", sequence, extra=Extra(WIRE, extra) if extra else None))
+            self.notices.add("converted", "stop_reason", reason[:40])
+        self.out.append(Finished(known or "end_turn", sequence, extra=Extra(WIRE, extra) if extra else None))
 
     def _stop_event(self, _event: schema.StreamEvent) -> None:
-        self._ended = True
-        self._out.append(Ended())
+        self.ended = True
+        self.out.append(Ended())
 
     def _error(self, event: schema.StreamEvent) -> None:
-        self._ended = True
-        self._out.append(Failed(schema.fault(event.error)))
+        self.fail(schema.fault(event.error))
 
     def _ping(self, _event: schema.StreamEvent) -> None:
-        self._out.append(Alive())
+        self.out.append(Alive())
 
     # ---- whole ---------------------------------------------------------------------------------------------------
 
@@ -196,7 +175,7 @@ class ReplyDecoder:
         """A whole reply as the events its stream would have had. Raises `WireFault`."""
         raw, replaced = guard.decode(_whole, body, "reply")
         if replaced:
-            self._notices.add("surrogate_replaced")
+            self.notices.add("surrogate_replaced")
         body = bytes(raw)
         try:
             message = _message.decode(body)
@@ -204,21 +183,22 @@ class ReplyDecoder:
             plain = guard.decode_frame(body)
             if not isinstance(plain, dict):
                 raise bad_reply("the reply is not a JSON object") from None
-            message = lenient(plain, schema.Message, self._notices)
+            message = lenient(plain, schema.Message, self.notices)
         if message.error is not None:
             return [Failed(schema.fault(message.error))]
         if message.content is None:
             raise bad_reply("the reply has no content")
-        self._out = [_started(message)]
+        self.out = [_started(message)]
         for index, block in enumerate(message.content):
             self.open_block(index, block)
             self.close_block(index)
         if message.stop_reason:
             self._finish(message.stop_reason, message.stop_sequence, schema.leftover(message))
-        self._out.append(Ended())
-        return self._out
+        self.out.append(Ended())
+        return self.out
 
 
+_KNOWN = ("redacted_thinking", "tool_use")
 _whole = msgspec.json.Decoder(msgspec.Raw)
 
 _EVENTS: dict[str, Callable[[ReplyDecoder, schema.StreamEvent], None]] = {

@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeVar
 
-from thinkwire.model import Block, Media, Message, Opaque, Reasoning, Role, Seal, Text, ToolResult, ToolUse
+from thinkwire.model import Block, Extra, Media, Message, Opaque, Reasoning, Role, Seal, Text, ToolResult, ToolUse
 from thinkwire.wires.anthropic.reply import SEAL_FORMAT, WIRE
 from thinkwire.wires.reader import Fields
 
@@ -39,9 +39,14 @@ def read_system(body: Fields) -> tuple[list[Text], dict[str, bytes]]:
     if body.first_byte("system") == b'"':
         text = body.require("system")
         return ([Text(text)] if text else []), {}
-    items = body.objects("system")
-    texts = [_text(item) for item in items if item.peek("type") == "text" or item.fault("type", "expected text")]
+    texts = [_system_text(item) for item in body.objects("system")]
     return texts, ({"system": b"[]"} if len(texts) == 1 and texts[0].extra is None else {})
+
+
+def _system_text(item: Fields) -> Text:
+    if item.peek("type") != "text":
+        raise item.fault("type", "expected text")
+    return _text(item)
 
 
 def _content(fields: Fields, readers: Mapping[str, _Reader[B]]) -> tuple[list[B | Opaque], dict[str, bytes]]:
@@ -117,18 +122,18 @@ def _document(item: Fields) -> Media | Opaque:
 
 def _media(item: Fields, kind: Literal["image", "document"]) -> Media | Opaque:
     """An image or document by its source; one of a source that is not known is kept whole."""
-    whole = item.whole()
-    item.drop("type")
-    source = item.object("source")
+    source = item.look("source")
     if source is None:
         raise item.fault("source", "is required")
     read = _SOURCES.get(source.require("type"))
     if read is None:
-        return Opaque(WIRE, kind, whole)
+        return Opaque(WIRE, kind, item.whole())
+    item.drop("type", "source")
     media = Media(kind)
     read(source, media)
     media.name = item.text("title") if kind == "document" else None
-    media.extra = item.extra(WIRE)
+    beside = {f"source.{name}": raw for name, raw in source.rest().items()} | item.rest()
+    media.extra = Extra(WIRE, beside) if beside else None
     return media
 
 

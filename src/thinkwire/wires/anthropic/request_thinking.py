@@ -15,7 +15,7 @@ from thinkwire.model import Intent, Notices, Request
 from thinkwire.model.request import Display, Effort, Mode
 from thinkwire.wires import effort as efforts
 from thinkwire.wires.effort import LADDER, Rules
-from thinkwire.wires.reader import Fields, Losses, plain
+from thinkwire.wires.reader import Fields, Losses
 
 _MODES: dict[str, Mode] = {"enabled": "on", "adaptive": "adaptive", "disabled": "off", "between_tools": "off"}
 _DISPLAYS: dict[str, Display] = {"summarized": "summarized", "omitted": "omitted", "updates": "updates"}
@@ -61,33 +61,23 @@ def spelled(intent: Intent) -> bytes:
 
 
 class Controls(msgspec.Struct):
-    """What is written: `thinking` and the fields of `output_config`."""
+    """What is written: `thinking`, raw where it goes out as it came, and the fields of `output_config`."""
 
-    thinking: Any = None
+    thinking: dict[str, Any] | msgspec.Raw | None = None
     config: dict[str, Any] = {}
 
     @property
+    def kind(self) -> str | None:
+        return self.thinking["type"] if isinstance(self.thinking, dict) else None
+
+    @property
     def on(self) -> bool:
-        return isinstance(self.thinking, dict) and self.thinking["type"] in ("enabled", "adaptive")
+        return self.kind in ("enabled", "adaptive")
 
 
-def write_intent(
-    request: Request, max_tokens: int, rules: Rules, own: dict[str, msgspec.Raw], losses: Losses
-) -> Controls:
-    """The controls for a model with these rules; `own` are the request's fields of this wire."""
-    intent = request.thinking
-    rendered = _Rendering(intent, max_tokens, rules, losses).controls()
-    if own:
-        _put_back(own, "thinking.", rendered.thinking)
-        _put_back(own, "output_config.", rendered.config)
-    return rendered
-
-
-def _put_back(own: dict[str, msgspec.Raw], prefix: str, into: Any) -> None:
-    """What stood beside the controls returns to its place, where that place is written at all."""
-    for name, raw in plain(own).items():
-        if name.startswith(prefix) and isinstance(into, dict):
-            into[name.removeprefix(prefix)] = raw
+def write_intent(request: Request, max_tokens: int, rules: Rules, losses: Losses) -> Controls:
+    """The controls for a model with these rules."""
+    return _Rendering(request.thinking, max_tokens, rules, losses).controls()
 
 
 class _Rendering:

@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from thinkwire.faults import Fault, WireFault, bad_reply
+from thinkwire.faults import bad_reply
 from thinkwire.framing import guard
-from thinkwire.framing.sse import SSEDecoder
 from thinkwire.model import (
     Ended,
     Event,
@@ -34,6 +33,8 @@ from thinkwire.model import (
 from thinkwire.wires.lenient import lenient
 from thinkwire.wires.openai_chat import schema
 from thinkwire.wires.openai_chat.thoughts import FlaggedContent, Thoughts
+from thinkwire.wires.sse_reply import SSEReplyDecoder
+from thinkwire.wires.tool_names import plain_name
 
 WIRE = "openai-chat"
 
@@ -53,73 +54,44 @@ STOP_REASONS: dict[str, StopReason] = {
 }
 
 
-class ReplyDecoder:
-    """Bytes of a chat-completions stream to events. `halves` tells that a frame held half a surrogate pair."""
+class ReplyDecoder(SSEReplyDecoder):
+    """Bytes of a chat-completions stream to events."""
 
     def __init__(self, notices: Notices) -> None:
-        self._notices = notices
-        self._sse = SSEDecoder()
-        self._out: list[Event] = []
+        super().__init__(notices)
         self._id = ""
         self._started = False
         self._finished = False
-        self._ended = False
         self._thoughts = Thoughts(notices)
         self._flagged: FlaggedContent | None = None
         self._calls: dict[int | str, _Call] = {}
         self._made = 0  # calls so far
-        self.halves = False
 
-    def feed(self, data: bytes) -> list[Event]:
-        return self._frames(self._sse.feed(data))
+    def complete(self) -> bool:
+        return self._finished
 
-    def finish(self) -> list[Event]:
-        out = self._frames(self._sse.finish(), last=True)
-        if not self._ended:
-            self._flush()
-            out = self._out
-            if self._finished:
-                out.append(Ended())
-            else:
-                what = "closed before the reply was complete" if self._sse.frames else "did not send an event stream"
-                code: Any = "cut" if self._sse.frames or not self._sse.bytes else "malformed"
-                out.append(Failed(Fault(code, f"the upstream {what}")))
-        return out
-
-    def _frames(self, frames: list[bytes], last: bool = False) -> list[Event]:
-        self._out = []
-        for data in frames:
-            if self._ended:
-                break
-            if data.startswith(b"[DONE]"):
-                self._end()
-                break
-            try:
-                self._frame(data)
-            except WireFault:
-                if not last:
-                    raise
-        return self._out
-
-    def _frame(self, data: bytes) -> None:
+    def read_frame(self, data: bytes) -> None:
+        if data.startswith(b"[DONE]"):
+            self.end()
+            return
         if data.count(b"{") + data.count(b"[") > _PLAIN_DEPTH:
             guard.check_depth(data)
         try:
             chunk = _chunk.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError):
             self.halves = self.halves or b"\\u" in data
-            chunk = self._lenient(guard.decode_frame(data))
+            chunk = self.lenient(guard.decode_frame(data))
         self.chunk(chunk)
 
-    def _lenient(self, plain: Any) -> schema.Chunk:
+    def lenient(self, plain: Any) -> schema.Chunk:
         if isinstance(plain, list) and plain:
             plain = plain[0]  # Gemini's endpoint wraps an error in a list (2026-08)
-        return lenient(plain, schema.Chunk, self._notices)
+        return lenient(plain, schema.Chunk, self.notices)
 
-    def _end(self) -> None:
-        self._ended = True
-        self._flush()
-        self._out.append(Ended())
+    def end(self) -> None:
+        self.ended = True
+        self.flush()
+        self.out.append(Ended())
 
     # ---- one chunk -----------------------------------------------------------------------------------------------
 
@@ -129,35 +101,30 @@ class ReplyDecoder:
             if not self._started:
                 self._start(chunk)
             for choice in choices:
-                if choice.index == 0 or len(choices) == 1 and choice.index < 0:
+                if choice.index == 0:
                     self._choice(choice)
                 else:
-                    self._notices.add("choice_dropped", f"choices[{choice.index}]")
+                    self.notices.add("choice_dropped", f"choices[{choice.index}]")
         usage = chunk.usage
         if usage is not None:
             self._usage(usage)
         elif chunk.x_groq is not None and chunk.x_groq.usage is not None:
             self._usage(chunk.x_groq.usage)
         if chunk.error is not None:
-            self._fail(chunk.error)
+            self.fail(schema.fault(chunk.error))
         elif not choices and chunk.object == "error":
-            self._fail(schema.ErrorBody(chunk.message, chunk.type, chunk.code))
+            self.fail(schema.fault(schema.ErrorBody(chunk.message, chunk.type, chunk.code)))
 
     def _start(self, chunk: schema.Chunk) -> None:
         self._started = True
         self._id = chunk.id or ""
         created = None if chunk.created is None else int(chunk.created)
-        self._out.append(Started(self._id, chunk.model or "", created=created))
+        self.out.append(Started(self._id, chunk.model or "", created=created))
 
     def _usage(self, tokens: schema.Tokens) -> None:
         usage = tokens.canonical()
         if usage is not None:
-            self._out.append(UsageSeen(usage))
-
-    def _fail(self, error: schema.ErrorBody | str) -> None:
-        self._ended = True
-        self._flush()
-        self._out.append(Failed(schema.fault(error)))
+            self.out.append(UsageSeen(usage))
 
     def _choice(self, choice: schema.Choice) -> None:
         delta = choice.delta if choice.delta is not None else choice.message
@@ -172,22 +139,22 @@ class ReplyDecoder:
         if self._finished:
             return  # repeated on the usage frame by some servers
         self._finished = True
-        self._flush()
+        self.flush()
         known = STOP_REASONS.get(reason.lower())
         if known is None:
-            self._notices.add("converted", "finish_reason", reason[:40])
-        self._out.append(Finished(known or "end_turn"))
+            self.notices.add("converted", "finish_reason", reason[:40])
+        self.out.append(Finished(known or "end_turn"))
 
     def _delta(self, delta: schema.Delta) -> None:
         content = delta.content
         if delta.reasoning_details or delta.thinking_blocks:
-            self._thoughts.structured(delta, self._out)
+            self._thoughts.structured(delta, self.out)
         elif delta.reasoning_content:
-            self._thoughts.plain(delta.reasoning_content, self._out)
+            self._thoughts.plain(delta.reasoning_content, self.out)
         elif delta.reasoning:
-            self._thoughts.reasoning(delta.reasoning, self._out)
+            self._thoughts.reasoning(delta.reasoning, self.out)
         elif delta.thinking or delta.thinking_signature:
-            self._thoughts.thinking(delta, self._out)
+            self._thoughts.thinking(delta, self.out)
         if isinstance(content, str):
             if content:
                 self._content(content, delta.extra_content)
@@ -195,9 +162,9 @@ class ReplyDecoder:
             self._parts(content)
         seal = _google_seal(delta.extra_content)
         if seal is not None:
-            self._out.append(Sealed(seal, whole=True))
+            self.out.append(Sealed(seal, whole=True))
         if delta.refusal:
-            self._out.append(TextDelta(delta.refusal, "refusal", refusal=True))
+            self.out.append(TextDelta(delta.refusal, "refusal", refusal=True))
         if delta.tool_calls:
             for call in delta.tool_calls:
                 self._call(call)
@@ -211,24 +178,24 @@ class ReplyDecoder:
         if flagged and self._flagged is None:
             self._flagged = FlaggedContent()
         if self._flagged is not None:
-            self._out += self._flagged.feed(content, flagged)
+            self.out += self._flagged.feed(content, flagged)
         else:
-            self._out.append(TextDelta(content))
+            self.out.append(TextDelta(content))
 
     def _parts(self, parts: list[schema.Part]) -> None:
         for part in parts:
             if part.type in ("thinking", "reasoning"):
-                self._thoughts.part(part, self._out)
+                self._thoughts.part(part, self.out)
             elif part.refusal:
-                self._out.append(TextDelta(part.refusal, "refusal", refusal=True))
+                self.out.append(TextDelta(part.refusal, "refusal", refusal=True))
             elif part.text is not None:
                 self._content(part.text, None)
             else:
-                self._notices.add("not_carried", "content", part.type[:40])
+                self.notices.add("not_carried", "content", part.type[:40])
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         if self._flagged is not None:
-            self._out += self._flagged.finish()
+            self.out += self._flagged.finish()
             self._flagged = None
 
     # ---- calls ---------------------------------------------------------------------------------------------------
@@ -239,15 +206,15 @@ class ReplyDecoder:
         if not call.opened and function.name:
             call.opened = True
             seal = _google_seal(delta.extra_content)
-            self._out.append(ToolOpened(call.id, self._tool_name(function.name), call.key, seal=seal))
+            self.out.append(ToolOpened(call.id, plain_name(function.name, self.notices), call.key, seal=seal))
             if call.early:
-                self._out.append(ToolDelta("".join(call.early), call.key))
+                self.out.append(ToolDelta("".join(call.early), call.key))
         text = function.arguments
         if text is not None and not isinstance(text, str):
             text = msgspec.json.encode(text).decode()
         if text:
             if call.opened:
-                self._out.append(ToolDelta(text, call.key))
+                self.out.append(ToolDelta(text, call.key))
             else:
                 call.early.append(text)
 
@@ -269,14 +236,6 @@ class ReplyDecoder:
     def _made_up_id(self) -> str:
         """An id for a call that came without one: the same for the same reply, legal on every wire."""
         return f"call_{zlib.crc32(self._id.encode('utf-8', 'surrogatepass')):08x}{self._made:04x}"
-
-    def _tool_name(self, name: str) -> str:
-        """gpt-oss servers leave channel markup on names (vLLM #32587): `query<|channel|>commentary` is `query`."""
-        plain, markup, _ = name.partition("<|")
-        if markup and plain:
-            self._notices.add("tool_name_repaired")
-            return plain
-        return name
 
 
 class _Call:
@@ -307,13 +266,13 @@ def decode_reply(body: bytes, notices: Notices) -> tuple[list[Event], bool]:
     try:
         chunk = _chunk.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        chunk = decoder._lenient(guard.decode_frame(bytes(raw)))
+        chunk = decoder.lenient(guard.decode_frame(bytes(raw)))
     if chunk.error is None and chunk.object != "error" and not chunk.choices:
         raise bad_reply("the reply has no choices")
     decoder.chunk(chunk)
-    if not decoder._ended:
-        decoder._end()
-    return decoder._out, decoder.halves
+    if not decoder.ended:
+        decoder.end()
+    return decoder.out, decoder.halves
 
 
 _whole = msgspec.json.Decoder(msgspec.Raw)

@@ -38,6 +38,10 @@ class Tokens(msgspec.Struct):
 
     def canonical(self) -> Usage | None:
         """None for the all-zero counters that some servers put on frames in between (MiniMax, 2026-08)."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, int) and value < 0:
+                setattr(self, name, None)
         if not self.prompt_tokens and not self.completion_tokens and not self.total_tokens:
             return None
         details = self.completion_tokens_details
