@@ -49,10 +49,8 @@ def anthropic_stream(chunks: int) -> list[bytes]:
     )
     for index, (block, kind) in enumerate(blocks):
         out.append(anthropic_event("content_block_start", index=index, content_block=block))
-        for i in range(half):
-            out.append(
-                anthropic_event("content_block_delta", index=index, delta={"type": f"{kind}_delta", kind: f" w{i}"})
-            )
+        deltas = ({"type": f"{kind}_delta", kind: f" w{i}"} for i in range(half))
+        out += [anthropic_event("content_block_delta", index=index, delta=delta) for delta in deltas]
         if kind == "thinking":
             signature = {"type": "signature_delta", "signature": "EqQBCkYIARgCIkD" * 20}
             out.append(anthropic_event("content_block_delta", index=index, delta=signature))

@@ -255,7 +255,7 @@ ANY = st.one_of(
 @settings(max_examples=400)
 @given(st.lists(ANY, max_size=30), st.sampled_from([Ended(), Failed(Fault("cut", "…"))]))
 def test_any_chaos_comes_out_well_formed_and_nothing_visible_is_lost(events: list[Event], ending: Event) -> None:
-    out, notices = run([*events, ending])
+    out, _notices = run([*events, ending])
     check(out)
     for kind in (ThoughtDelta, TextDelta):
         said = "".join(event.text for event in events if isinstance(event, kind))

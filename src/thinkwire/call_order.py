@@ -17,7 +17,6 @@ from thinkwire.model import (
     Ended,
     Event,
     Failed,
-    Key,
     OpaqueDelta,
     OpaqueSeen,
     Opened,

@@ -46,7 +46,7 @@ class _Stages:
         self._calls = CallOrder()
         self._notices = notices
         self.grammar = Grammar(notices)
-        self.fold = Fold()
+        self.fold = Fold(notices)
 
     def apply(self, events: list[Event], halves: bool) -> list[Event]:
         """The events made well formed, and folded."""

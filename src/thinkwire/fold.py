@@ -20,6 +20,7 @@ from thinkwire.model import (
     Failed,
     Finished,
     LateSeal,
+    Notices,
     Opaque,
     OpaqueDelta,
     OpaqueSeen,
@@ -38,11 +39,14 @@ from thinkwire.model import (
     Usage,
 )
 
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
 
 class Fold:
     """`add(events)` as they come; `reply()` is the reply so far, a block that is still open being marked as cut."""
 
-    def __init__(self) -> None:
+    def __init__(self, notices: Notices) -> None:
+        self._notices = notices
         self._reply = Reply()
         self._block: Block | None = None
         self._parts: list[str] = []
@@ -111,7 +115,10 @@ class Fold:
 
     def _close(self, event: Closed) -> None:
         if self._block is not None:
-            self._reply.blocks.append(self._filled(self._block, event))
+            block = self._filled(self._block, event)
+            if isinstance(block, ToolUse) and not event.cut and not is_object(block.arguments):
+                self._notices.add("bad_arguments", f"blocks[{len(self._reply.blocks)}]")
+            self._reply.blocks.append(block)
         self._block = None
         self._parts = []
         self._refusal = False
@@ -138,6 +145,17 @@ class Fold:
         if self._block is not None:
             self._close(Closed(cut=True))
         self._reply.cut = True
+
+
+def is_object(arguments: str) -> bool:
+    """Whether the text of a call's arguments is a JSON object; no text at all means no arguments."""
+    if not arguments.strip():
+        return True
+    try:
+        _object.decode(arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return False
+    return True
 
 
 def _added(seal: Seal | None, piece: Seal) -> Seal:

@@ -5,8 +5,8 @@ What it promises of what it gives out:
 - `Started` first, once; then blocks; then exactly one `Finished` or `Failed`, and nothing after it.
 - One block is open at a time. It begins with `Opened`, `ToolOpened` or `OpaqueSeen`, holds only deltas of its own kind,
   and is `Closed` before the next begins. Its seal, in one piece, comes directly before its `Closed`.
-- No empty blocks: a block opens with its first content or its seal. Blank space alone opens nothing where the source has
-  no block boundaries (see docs/semantics.md).
+- No empty blocks: a block opens with its first content or its seal. Blank space alone opens nothing where the source
+  has no block boundaries (see docs/semantics.md).
 - A stream succeeds only if the decoder said `Ended`; whether it did is the decoder's to know and never guessed here.
 
 It does not know any wire. Work per event is constant; what it holds back is bounded by limits.py. Calls that a source
@@ -173,6 +173,8 @@ class Grammar:
         if announced is not None and (announced.key != event.key or announced.kind != _NAME[kind]):
             announced = None
         blanks = self._blanks_of(kind)
+        if type(event) is ThoughtDelta and event.tagged:
+            blanks = ""  # a blank field beside the tags is absent, not the beginning of the thought
         self._begin(kind, event.key, announced or Opened(_NAME[kind], event.key))
         if not self.ended:
             self._take(replace(event, text=blanks + event.text) if blanks else event)
@@ -284,7 +286,7 @@ class Grammar:
             return True
         if self._kind is not ThoughtDelta:
             return False
-        return seal.kind != "redacted" or self._seal is not None and self._seal.kind == "redacted"
+        return seal.kind != "redacted" or (self._seal is not None and self._seal.kind == "redacted")
 
     def _late(self, event: Sealed) -> None:
         index = self._last_thought if event.key is None else self._places.get(event.key, -1)

@@ -21,7 +21,7 @@ DESCRIPTION = """\
 Converts LLM replies and requests between wire formats, with their reasoning.
 
   thinkwire demo                                            watch it work
-  thinkwire convert --from openai-chat --to anthropic …     convert stdin or a file
+  thinkwire convert --from openai-chat --to anthropic ...   convert stdin or a file
 """
 
 

@@ -31,7 +31,7 @@ EXAMPLES = """\
 examples:
   thinkwire convert --from openai-chat --to anthropic reply.json
   thinkwire convert --from anthropic --to openai-chat --request < request.json
-  curl -N … | thinkwire convert --from openai-chat --to anthropic --stream
+  curl -N ... | thinkwire convert --from openai-chat --to anthropic --stream
 """
 
 

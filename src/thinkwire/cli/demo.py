@@ -18,7 +18,7 @@ import msgspec
 
 from thinkwire import StreamTranslator
 from thinkwire.cli.terminal import RESET, fit, wants_colour
-from thinkwire.framing.sse import Frame, SSEDecoder
+from thinkwire.framing.sse import SSEDecoder
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -69,22 +69,22 @@ def play(out: TextIO, *, width: int, colour: bool, pause: float) -> None:
     """Write the whole demonstration to `out`."""
     translator = StreamTranslator(source="openai-chat", target="anthropic")
     view = View(out, width, colour)
-    chunks = events = 0
+    chunks = written = 0
     decoder = SSEDecoder()
     view.row("openai-chat, in", [("", "anthropic, out")])
     for chunk, pieces in recorded():
-        frames = decoder.feed(b"".join(translator.feed(piece) for piece in pieces))
-        view.row(incoming(chunk), view.outgoing(frames))
+        events = decoder.feed(b"".join(translator.feed(piece) for piece in pieces))
+        view.row(incoming(chunk), view.outgoing(events))
         chunks += 1
-        events += len(frames)
+        written += len(events)
         time.sleep(pause)
-    frames = decoder.feed(translator.finish())
-    events += len(frames)
-    if frames:
-        view.row("", view.outgoing(frames))
+    events = decoder.feed(translator.finish())
+    if events:
+        view.row("", view.outgoing(events))
+        written += len(events)
     kinds = ", ".join(type(block).__name__.lower() for block in translator.reply.blocks)
     notices = ", ".join(notice.code for notice in translator.notices) or "none"
-    view.line(f"\n{chunks} chunks in, {events} events out. Blocks: {kinds}. Notices: {notices}.")
+    view.line(f"\n{chunks} chunks in, {written} events out. Blocks: {kinds}. Notices: {notices}.")
 
 
 def recorded() -> Iterator[tuple[bytes, list[bytes]]]:
@@ -142,8 +142,8 @@ class View:
     def line(self, text: str) -> None:
         print(text.rstrip(" "), file=self._out, flush=True)
 
-    def outgoing(self, frames: list[Frame]) -> list[tuple[str, str]]:
-        return [self._event(msgspec.json.decode(frame.data)) for frame in frames]
+    def outgoing(self, events: list[bytes]) -> list[tuple[str, str]]:
+        return [self._event(msgspec.json.decode(event)) for event in events]
 
     def _event(self, event: Any) -> tuple[str, str]:
         """Name and news of one event, in the colour of its block."""
@@ -157,6 +157,8 @@ class View:
                 news = ""
             case {"type": "message_start", "message": message}:
                 news = compact({"model": message["model"]})
+            case {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}:
+                news = compact({"stop_reason": reason, "output_tokens": usage["output_tokens"]})
             case _:
                 news = compact({name: value for name, value in event.items() if name != "type"}).replace("{}", "")
         index = f" {event['index']}" if "index" in event else ""

@@ -132,4 +132,3 @@ class SSEDecoder:
         self.fault = WireFault("limit", f"an event is larger than {limits.EVENT} bytes")
         self._pieces.clear()
         self._data.clear()
-

@@ -15,7 +15,7 @@ _Delta = TextDelta | ThoughtDelta | ToolDelta
 
 
 class SurrogateJoiner:
-    """`apply(events)` gives the events with whole characters only; a first half waits for the next delta of its kind."""
+    """`apply(events)` gives the events with whole characters only; a first half waits for its channel's next delta."""
 
     def __init__(self, notices: Notices) -> None:
         self._notices = notices
@@ -57,7 +57,7 @@ class SurrogateJoiner:
 
     def _flush(self) -> list[Event]:
         out: list[Event] = []
-        for (kind, key), _half in self._held.items():
+        for kind, key in self._held:
             self._notices.add("surrogate_replaced")
             out.append(kind(text="\ufffd", key=key))
         self._held.clear()

@@ -56,7 +56,7 @@ NOTICE_CODES: dict[NoticeCode, str] = {
     "call_delta_late": "A piece of a call came after the call was complete; it was left out.",
     "choice_dropped": "Only the first choice is carried.",
     "bad_field": "A field had the wrong type and was ignored.",
-    "surrogate_replaced": "What was no character (half a surrogate pair, bytes that are not UTF-8) was replaced by U+FFFD.",
+    "surrogate_replaced": "What is no character (half a surrogate pair, bytes that are not UTF-8) became U+FFFD.",
     "clamped": "A value was brought into the range that the target takes.",
     "converted": "A value was spelled in the target's own terms, which are not quite the same.",
     "merged": "Blocks or messages were joined because the target takes one only.",

@@ -40,7 +40,7 @@ class Message(msgspec.Struct):
 class Tool(msgspec.Struct):
     """A function that the model may call. `schema` is raw JSON Schema, None where there is none.
 
-    `kind` is `function`, or the type name of a tool that only `wire` (in `extra`) knows, which is then kept whole there.
+    `kind` is `function`, or the type name of a tool that only one wire knows, which is then kept whole in `extra`.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Anthropic Messages replies, encoded: well-formed events to a stream, a folded reply to a message.
 
-Only spells. Order, indexes without gaps and the one ending are the grammar's work. Deltas are written from a prefix that
-is built once per block.
+Only spells. Order, indexes without gaps and the one ending are the grammar's work. Deltas are written from a prefix
+that is built once per block.
 """
 
 from __future__ import annotations
@@ -243,9 +243,6 @@ def _usage(usage: Usage, final: bool = False) -> dict[str, Any]:
     if usage.extra is not None and usage.extra.wire == WIRE:
         out.update(usage.extra.fields)
     return out
-
-
-# ---- whole ------------------------------------------------------------------------------------------------------------
 
 
 def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> bytes:

@@ -18,7 +18,7 @@ from thinkwire.wires import effort
 from thinkwire.wires.anthropic.reply import WIRE
 from thinkwire.wires.anthropic.request_reading import read_messages, read_system
 from thinkwire.wires.anthropic.request_thinking import INTENT, Controls, read_intent, spelled, write_intent
-from thinkwire.wires.anthropic.request_writing import MessageWriter, Written
+from thinkwire.wires.anthropic.request_writing import PLACEHOLDER, MessageWriter, Written
 from thinkwire.wires.effort import Rules
 from thinkwire.wires.reader import Fields, Losses, plain, read_body
 
@@ -38,7 +38,10 @@ _SCHEMA_NAME = b'{"name":"output","schema":%s}'
 
 def decode_request(body: bytes, notices: Notices) -> Request:
     """The request in the body. Raises `WireFault` with the path of the field that is wrong."""
-    fields = read_body(body, notices)
+    return read_body(body, notices, lambda fields: _read(fields, notices))
+
+
+def _read(fields: Fields, notices: Notices) -> Request:
     system, extra_spelling = read_system(fields)
     kept: _Raws = {f"~{name}": msgspec.Raw(form) for name, form in extra_spelling.items()}
     request = Request(
@@ -163,7 +166,7 @@ class _Writer:
             body["max_tokens"] = max_tokens
         if system := self._system():
             body["system"] = system
-        body["messages"] = self._messages.messages(request.messages)
+        body["messages"] = self._messages.messages(request.messages) or self._no_messages()
         if tools := [tool for tool in map(self._tool, request.tools) if tool is not None]:
             body["tools"] = tools
         controls = self._controls(max_tokens or effort.DEFAULT_MAX_TOKENS, body["messages"])
@@ -199,6 +202,13 @@ class _Writer:
             return texts[0].text.strip() and texts[0].text
         return [written for text in texts if (written := self._messages.text(text, "system[]")) is not None]
 
+    def _no_messages(self) -> list[Any]:
+        """Somebody must speak: other wires take a system prompt alone, this one does not."""
+        if self._losses.same:
+            return []
+        self._losses.add("converted", "messages", "placeholder for an empty conversation")
+        return [{"role": "user", "content": PLACEHOLDER}]
+
     # ---- tools ---------------------------------------------------------------------------------------------------
 
     def _tool(self, tool: Tool) -> Written | _Raws | None:
@@ -222,7 +232,7 @@ class _Writer:
         """The schema byte for byte; the API wants an object and its type said."""
         if schema is None:
             return _EMPTY_SCHEMA
-        if self._losses.same or "type" in Fields(schema, "tools[].input_schema"):
+        if self._losses.same or "type" in Fields.parse(schema, "tools[].input_schema"):
             return schema
         self._losses.add("converted", "tools[].input_schema", "type object added")
         inside = bytes(schema).strip()[1:].lstrip()
@@ -230,7 +240,7 @@ class _Writer:
 
     def _tool_choice(self, tools: list[Any], controls: Controls) -> Written:
         choice = self._request.tool_choice
-        if self._own.get(_CHOICE) == msgspec.Raw(_encode(choice)):
+        if self._as_it_came and self._own.get(_CHOICE) == msgspec.Raw(_encode(choice)):
             return {"tool_choice": self._own["~tool_choice"]}
         if choice.mode is None and choice.parallel is not False:
             return {}
@@ -291,12 +301,15 @@ class _Writer:
     def _format(self) -> Written | None:
         if self._request.schema is None:
             return None
-        named = Fields(self._request.schema, "schema")
+        named = Fields.parse(self._request.schema, "schema")
         schema = named.raw_value("schema")
         named.drop("name", "strict")
         for name in named.rest():
             self._losses.add("not_carried", f"schema.{name}")
-        return None if schema is None else {"type": "json_schema", "schema": schema}
+        if schema is None:
+            self._losses.add("not_carried", "schema")
+            return None
+        return {"type": "json_schema", "schema": schema}
 
     def _sampling(self, controls: Controls) -> Written:
         sampling = self._request.sampling
@@ -319,16 +332,18 @@ class _Writer:
         if written.get("temperature", 0) > 1:
             self._losses.add("clamped", "temperature", "1")
             written["temperature"] = 1.0
-        refused = {
-            "temperature": thinks and written.get("temperature") != 1,
-            "top_p": (thinks and written.get("top_p", 1) < 0.95) or "temperature" in written,  # never both since 4.1
-            "top_k": thinks,
-        }
-        for name in list(written):
+        accepted: Written = {}
+        for name, value in written.items():
+            refused = {
+                "temperature": thinks and value != 1,
+                "top_p": "temperature" in accepted or (thinks and value < 0.95),  # never both since 4.1 (2025-08)
+                "top_k": thinks,
+            }
             if self._rules.sampling == "no" or refused[name]:
                 self._losses.add("not_carried", name, "the model refuses it")
-                del written[name]
-        return written
+            else:
+                accepted[name] = value
+        return accepted
 
 
 def _is_open_without_thought(messages: list[Written]) -> bool:

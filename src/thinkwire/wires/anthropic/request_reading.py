@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from thinkwire.model import Block, Extra, Media, Message, Opaque, Reasoning, Role, Seal, Text, ToolResult, ToolUse
 from thinkwire.wires.anthropic.reply import SEAL_FORMAT, WIRE
-from thinkwire.wires.reader import Fields
+from thinkwire.wires.anthropic.request_typed import read_message as read_typed
+from thinkwire.wires.reader import Fields, is_plain
 
 B = TypeVar("B")
 _Reader = Callable[[Fields], B | None]
@@ -23,10 +24,13 @@ _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "
 def read_messages(body: Fields) -> list[Message]:
     if "messages" not in body:
         raise body.fault("messages", "is required")
-    return [_message(fields) for fields in body.objects("messages")]
+    return [
+        read_typed(raw) or read_message(body.item("messages", index, raw))
+        for index, raw in enumerate(body.items("messages"))
+    ]
 
 
-def _message(fields: Fields) -> Message:
+def read_message(fields: Fields) -> Message:
     role = _ROLES.get(fields.require("role"))
     if role is None:
         raise fields.fault("role", "expected user, assistant or system")
@@ -40,7 +44,7 @@ def read_system(body: Fields) -> tuple[list[Text], dict[str, bytes]]:
         text = body.require("system")
         return ([Text(text)] if text else []), {}
     texts = [_system_text(item) for item in body.objects("system")]
-    return texts, ({"system": b"[]"} if len(texts) == 1 and texts[0].extra is None else {})
+    return texts, ({"system": b"[]"} if is_plain(texts) else {})
 
 
 def _system_text(item: Fields) -> Text:
@@ -49,16 +53,15 @@ def _system_text(item: Fields) -> Text:
     return _text(item)
 
 
-def _content(fields: Fields, readers: Mapping[str, _Reader[B]]) -> tuple[list[B | Opaque], dict[str, bytes]]:
+def _content(fields: Fields, readers: Mapping[str, _Reader[Any]]) -> tuple[list[Any], dict[str, bytes]]:
     """The blocks under `content`, and the spelling where it is not the plain one: a single text without anything
     beside it is a string, no block at all is no field."""
-    if fields.first_byte("content") == b'"':
-        text = fields.require("content")
-        return ([Text(text)], {}) if text else ([], {"content": b'""'})
     listed = "content" in fields
-    blocks = [block for item in fields.objects("content") if (block := _block(item, readers)) is not None]
-    bare = not blocks or (len(blocks) == 1 and isinstance(blocks[0], Text) and blocks[0].extra is None)
-    return blocks, ({"content": b"[]"} if listed and bare else {})
+    content = fields.text_or_objects("content")
+    if isinstance(content, str):
+        return ([Text(content)], {}) if content else ([], {"content": b'""'} if listed else {})
+    blocks = [block for item in content if (block := _block(item, readers)) is not None]
+    return blocks, ({"content": b"[]"} if is_plain(blocks) or not blocks else {})
 
 
 def _block(item: Fields, readers: Mapping[str, _Reader[B]]) -> B | Opaque | None:

@@ -16,15 +16,15 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from thinkwire.faults import WireFault
 from thinkwire.framing import guard
 from thinkwire.model import Block, Extra, Media, Message, Opaque, Reasoning, Text, ToolResult, ToolUse
-from thinkwire.wires.anthropic.reply import SEAL_FORMAT
-from thinkwire.wires.reader import Losses, plain
+from thinkwire.wires.anthropic.reply import SEAL_FORMAT, WIRE
+from thinkwire.wires.reader import Losses, is_plain, plain
 
 PLACEHOLDER = "(no content)"
 """What a user message says of which nothing is left. Claude Code's own words for it (2.1, 2026-11)."""
@@ -43,7 +43,7 @@ class MessageWriter:
     def __init__(self, losses: Losses, lenient: bool) -> None:
         self._losses = losses
         self._lenient = lenient
-        self._write: dict[type, Callable[[Any], Written | msgspec.Raw | None]] = {
+        self._write: dict[type, Callable[[Any], Any]] = {
             Text: self.text,
             Reasoning: self._reasoning,
             ToolUse: self._tool_use,
@@ -68,11 +68,11 @@ class MessageWriter:
 
     def _content(self, blocks: Sequence[Block], form: msgspec.Raw | None) -> str | list[Any]:
         """A single plain text goes as a string, as most clients send it, unless the source had it in a list."""
-        if len(blocks) == 1 and type(blocks[0]) is Text and form is None:
-            only = blocks[0]
-            if only.extra is None and only.seal is None and not only.refusal and not _is_blank(only.text):
-                return only.text
-        return [written for block in blocks if (written := self._write[type(block)](block)) is not None]
+        write = self._write
+        content = [written for block in blocks if (written := write[type(block)](block)) is not None]
+        if content and form is None and is_plain(blocks, WIRE):
+            return cast(str, content[0]["text"])
+        return content
 
     # ---- blocks --------------------------------------------------------------------------------------------------
 

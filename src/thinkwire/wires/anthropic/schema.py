@@ -171,7 +171,7 @@ ERROR_TYPES: list[tuple[str, FaultCode]] = [
     ("api_error", "malformed"),
     ("api_error", "limit"),
 ]
-_CODES: dict[str, FaultCode] = {name: code for name, code in reversed(ERROR_TYPES)}
+_CODES: dict[str, FaultCode] = dict(reversed(ERROR_TYPES))
 _TYPES: dict[str, str] = {code: name for name, code in reversed(ERROR_TYPES)}
 
 

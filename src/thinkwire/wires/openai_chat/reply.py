@@ -17,7 +17,6 @@ from thinkwire.framing import guard
 from thinkwire.model import (
     Ended,
     Event,
-    Failed,
     Finished,
     Notices,
     Seal,

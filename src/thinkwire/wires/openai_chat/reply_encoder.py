@@ -248,9 +248,6 @@ def encode_usage(usage: Usage | None) -> dict[str, Any] | None:
     return out
 
 
-# ---- whole ------------------------------------------------------------------------------------------------------------
-
-
 def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> bytes:
     """The folded reply as a chat completion."""
     reason = STOP_REASONS[reply.stop] if reply.stop else None

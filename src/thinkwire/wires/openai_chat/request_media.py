@@ -101,8 +101,8 @@ def _default_name(media: Media) -> str:
 def write_media(media: Media, losses: Losses) -> dict[str, Any] | None:
     """The part, None if this wire has none for it."""
     name, inner = _WRITERS[media.kind](media)
-    if media.file_id is not None and media.kind == "document" and losses.same:
-        inner["file_id"] = media.file_id  # another vendor's file is not there
+    if media.file_id is not None and media.kind == "document" and losses.same:  # another vendor's file is not there
+        inner |= {"file_id": media.file_id} | ({"filename": media.name} if media.name is not None else {})
     if not inner:
         losses.add("not_carried", "messages[].content[]", media.kind)
         return None
@@ -140,7 +140,7 @@ def _write_audio(media: Media) -> tuple[str, dict[str, Any]]:
 def _write_file(media: Media) -> tuple[str, dict[str, Any]]:
     url = _url(media)
     if url is None:
-        XX
+        return "file", {}
     return "file", {"filename": media.name or _default_name(media), "file_data": url}
 
 

@@ -183,7 +183,13 @@ def write_intent(request: Request, own: _Raws, losses: Losses) -> dict[str, Any]
         written["reasoning_effort"] = effort
     if intent.display is not None or intent.show is not None:
         losses.add("not_carried", "thinking.display")
-    template = {name.removeprefix(_TEMPLATE + "."): raw for name, raw in own.items() if name.startswith(_TEMPLATE)}
+    template: _Raws = {}
+    for name, raw in own.items():
+        outer, _, field = name.partition(".")
+        if field and outer == _TEMPLATE:
+            template[field] = raw
+        elif field and outer in ("thinking", "reasoning"):
+            losses.add("not_carried", name, "thinking was changed")
     if template:
         written[_TEMPLATE] = template
     return written

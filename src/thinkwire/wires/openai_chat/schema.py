@@ -244,7 +244,7 @@ def fault(error: ErrorBody | str | None) -> Fault:
 def _number(code: Any) -> int:
     if isinstance(code, str) and code.isdecimal() and len(code) == 3:
         return int(code)
-    return int(code) if isinstance(code, int | float) and code == code and abs(code) < 1000 else 0
+    return int(code) if isinstance(code, int | float) and 0 < code < 1000 else 0
 
 
 def error_body(fault: Fault) -> dict[str, Any]:

@@ -6,13 +6,14 @@ structured entry whose text is all of the thought once more, with its signature,
 
 from __future__ import annotations
 
-from thinkwire.model import Event, Key, Notices, Opened, Seal, Sealed, TextDelta, ThoughtDelta
+from thinkwire.model import Event, Key, Notices, Opened, Seal, Sealed, SealKind, TextDelta, ThoughtDelta
 from thinkwire.wires.openai_chat import schema
 
 DETAIL = "detail"
 """The key of thoughts that came in structured entries; those of plain fields have none."""
 
 CLAUDE = "anthropic-claude-v1"
+_ALONE: dict[str, SealKind] = {CLAUDE: "redacted", "google-gemini-v1": "encrypted"}
 _OPEN = "<thought>"
 _CLOSE = "</thought>"
 
@@ -27,7 +28,7 @@ class Thoughts:
         self._sealed = False  # and it has its seal: more text is another thought
         self._index: int | None = None  # of the entry that the thought came in
         self._text: list[str] = []
-        self._redacted = 0
+        self._alone = 0
 
     # ---- plain fields --------------------------------------------------------------------------------------------
 
@@ -98,11 +99,13 @@ class Thoughts:
             self._seal(Seal("signature", detail.signature, item_id=detail.id, format=detail.format), out)
 
     def _encrypted(self, detail: schema.Detail, data: str, out: list[Event]) -> None:
-        """Claude's redacted thinking is a block of its own; elsewhere it is the proof of the thought beside it."""
-        if (detail.format or CLAUDE) == CLAUDE:
-            self._redacted += 1
-            seal = Seal("redacted", data, item_id=detail.id, format=CLAUDE)
-            out.append(Sealed(seal, f"redacted{self._redacted}"))
+        """Claude's redacted thinking and the seal of Gemini's calls are blocks of their own; elsewhere an encrypted
+        entry is the proof of the thought beside it."""
+        kind = _ALONE.get(detail.format or CLAUDE)
+        if kind is not None:
+            self._alone += 1
+            seal = Seal(kind, data, item_id=detail.id, format=detail.format or CLAUDE)
+            out.append(Sealed(seal, f"alone{self._alone}"))
             self._forget()
             return
         if not self._begun or self._sealed:

@@ -1,0 +1,50 @@
+# Everything runs in .venv, which is made on first use. Needs Python 3.11 or newer and make.
+PYTHON ?= python3
+SECONDS ?= 30
+
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint docs bench fuzz clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(READY) ## watch a recorded stream being converted
+	@$(PY) -m thinkwire.cli demo
+
+test: $(READY) ## run the tests
+	@$(PY) -m pytest -q
+
+check: lint test ## everything a change must pass: format, lint, types, generated docs, tests
+
+lint: $(READY) ## format, lint, types and generated docs, without the tests
+	@$(PY) -m ruff format --quiet --check .
+	@$(PY) -m ruff check --quiet .
+	@$(PY) -m mypy --no-error-summary
+	@$(PY) tools/gen_docs.py --check
+
+docs: $(READY) ## write the generated docs anew
+	@$(PY) tools/gen_docs.py
+
+bench: $(READY) ## measure the converter
+	@$(PY) bench/converter.py
+
+fuzz: $(READY) ## fuzz each decoder for SECONDS=30
+	@$(PY) tools/fuzz.py $(SECONDS)
+
+clean: ## remove .venv, caches and build output
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@test -x $(PY) || { \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+			echo "thinkwire needs Python 3.11 or newer, but PYTHON=$(PYTHON) is: $$($(PYTHON) --version 2>&1)" >&2; \
+			echo "Name another one, for example: make PYTHON=python3.12" >&2; exit 1; }; \
+		$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; }
+	@echo "installing into $(VENV) …"
+	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@

@@ -1,0 +1,28 @@
+"""What `import thinkwire` gives. A name that goes or comes here is a line in the changelog."""
+
+from __future__ import annotations
+
+import thinkwire
+
+
+def test_public_names() -> None:
+    assert sorted(thinkwire.__all__) == [
+        "Fault",
+        "Misuse",
+        "StreamTranslator",
+        "ThoughtStream",
+        "TranslatedReply",
+        "TranslatedRequest",
+        "WIRES",
+        "WireFault",
+        "translate_reply",
+        "translate_request",
+    ]
+
+
+def test_every_name_is_there() -> None:
+    assert all(hasattr(thinkwire, name) for name in thinkwire.__all__)
+
+
+def test_the_wires() -> None:
+    assert thinkwire.WIRES == ("anthropic", "openai-chat")

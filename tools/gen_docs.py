@@ -1,0 +1,101 @@
+"""Writes the documentation that is made from code: docs/notices.md and the demonstration in README.md.
+
+`--check` writes nothing and fails when one of them is out of date.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import get_args
+
+from thinkwire.cli import demo
+from thinkwire.faults import STATUS, FaultCode
+from thinkwire.model import NOTICE_CODES
+
+ROOT = Path(__file__).parent.parent
+
+FAULTS: dict[FaultCode, str] = {
+    "malformed": "Not JSON, not the framing, or not the shape that the wire documents.",
+    "limit": "A bound of `limits.py` was crossed.",
+    "cut": "The stream ended before the provider's own terminal.",
+    "conflict": "Two fields of a request exclude each other.",
+    "unsupported": "Well formed, but nothing that the target can be given.",
+    "invalid_request": "The request was refused as wrong.",
+    "authentication": "The key is missing or wrong.",
+    "billing": "The account cannot pay.",
+    "permission": "The key may not do this.",
+    "not_found": "There is no such model or resource.",
+    "too_large": "The request is larger than the provider takes.",
+    "rate_limit": "Too many requests or tokens in a given time.",
+    "overloaded": "The provider has no capacity at the moment.",
+    "timeout": "The provider did not answer in time.",
+    "upstream": "The provider reported an error that fits no other code.",
+}
+
+NOTICES_PAGE = """\
+# Notices and faults
+
+<!-- Written by tools/gen_docs.py from the code: change it there, then run `make docs`. -->
+
+## Notices
+
+A notice says that something was withheld, converted, clamped, repaired or degraded; the conversion went on. It has a
+`code` from this table, `where` (a path into the request or reply, or empty) and `detail` (names and values of
+parameters, never content).
+
+{notices}
+
+## Faults
+
+A fault stopped the conversion. Outside a stream it is raised as `WireFault` (bad bytes from outside) or `Misuse` (a
+mistake of the calling program); inside a stream it becomes the error ending of the target wire. It carries `code`,
+`message`, `status` (the HTTP status that fits best), `blame` and `phase`.
+
+{faults}
+"""
+
+BEGIN, END = "<!-- demo, written by `make docs` -->\n", "<!-- /demo -->\n"
+
+
+def main() -> int:
+    assert set(FAULTS) == set(get_args(FaultCode)), "a fault code has no sentence here"
+    pages = {ROOT / "docs" / "notices.md": notices_page(), ROOT / "README.md": readme()}
+    stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if "--check" not in sys.argv[1:]:
+        for path in stale:
+            path.write_text(pages[path], encoding="utf-8", newline="\n")
+        return 0
+    for path in stale:
+        print(f"{path.relative_to(ROOT)} is out of date: run `make docs` and look at the difference", file=sys.stderr)
+    return 1 if stale else 0
+
+
+def notices_page() -> str:
+    notices = ["| code | meaning |", "|---|---|", *(f"| `{code}` | {text} |" for code, text in NOTICE_CODES.items())]
+    faults = ["| code | status | meaning |", "|---|---|---|"]
+    faults += [f"| `{code}` | {STATUS[code]} | {text} |" for code, text in FAULTS.items()]
+    return NOTICES_PAGE.format(notices="\n".join(notices), faults="\n".join(faults))
+
+
+def readme() -> str:
+    """README.md with the present demonstration between its two marks."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    assert end, "README.md has lost the marks around its demonstration"
+    return f"{before}{BEGIN}```\n{demonstration()}```\n{END}{after}"
+
+
+def demonstration() -> str:
+    """The start of the demonstration, the place where thinking becomes text, and the end."""
+    out = io.StringIO()
+    demo.play(out, width=104, colour=False, pause=0.0)
+    lines = out.getvalue().splitlines(keepends=True)
+    turn = next(n for n, line in enumerate(lines) if "content_block_start 1" in line)
+    return "".join([*lines[:12], "…\n", *lines[turn - 5 : turn + 4], "…\n", *lines[-10:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
