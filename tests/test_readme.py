@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+import thinkwire
 from thinkwire.cli import demo
 
 ROOT = Path(__file__).parent.parent
@@ -21,6 +23,31 @@ def test_the_library_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     exec(example, {"network": [piece for _, pieces in demo.recorded() for piece in pieces], "client": client})
     assert client.getvalue().endswith(b'data: {"type":"message_stop"}\n\n')
     assert capsys.readouterr().out.startswith("The user will see a colleague")
+
+
+def test_a_request_carries_what_is_promised() -> None:
+    thought = {"type": "thinking", "thinking": "Look it up.", "signature": "c2VhbA=="}
+    image = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+    request = {
+        "model": "m",
+        "max_tokens": 4000,
+        "stop_sequences": ["END"],
+        "thinking": {"type": "enabled", "budget_tokens": 2000},
+        "system": "Be brief.",
+        "tools": [{"name": "look", "input_schema": {"type": "object"}}],
+        "tool_choice": {"type": "auto"},
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Where?"}, {"type": "image", "source": image}]},
+            {"role": "assistant", "content": [thought, {"type": "tool_use", "id": "c1", "name": "look", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Here."}]},
+        ],
+    }
+    there = thinkwire.translate_request(json.dumps(request).encode(), source="anthropic", target="openai-chat")
+    assert "converted" in {notice.code for notice in there.notices}
+    back = json.loads(thinkwire.translate_request(there.body, source="openai-chat", target="anthropic").body)
+    assert back.pop("output_config")["effort"]
+    assert back.pop("thinking")["type"] == "adaptive"
+    assert back == {name: value for name, value in request.items() if name != "thinking"}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -51,7 +51,12 @@ def add_parser(commands: Commands) -> None:
     shape.add_argument("--request", action="store_true", help="the input is a request, not a reply")
     parser.add_argument("--model", help="the model that answers; with --request, the model to ask for instead")
     replies = parser.add_argument_group("replies and streams")
-    replies.add_argument("--markup", metavar="PROFILE", help="how thoughts are marked inside the text (default: auto)")
+    replies.add_argument(
+        "--markup",
+        metavar="PROFILE",
+        help="how thoughts are marked inside the text: auto (the default), none, or a profile such as think; a wrong "
+        "name lists them all",
+    )
     replies.add_argument("--show-model", metavar="NAME", help="the model name to write, instead of the one that came")
     replies.add_argument("--tools", action="store_true", help="the request offered tools")
     parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help="a file; stdin if absent or -")

@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from thinkwire.faults import bad_request
-from thinkwire.model import Extra, Notices, Request, Sampling, Text, Tool, ToolChoice
+from thinkwire.model import Extra, Notices, Request, Sampling, Tool, ToolChoice
 from thinkwire.wires import effort
 from thinkwire.wires.anthropic.reply import WIRE
 from thinkwire.wires.anthropic.request_reading import read_messages, read_system
 from thinkwire.wires.anthropic.request_thinking import INTENT, Controls, read_intent, spelled, write_intent
 from thinkwire.wires.anthropic.request_writing import PLACEHOLDER, MessageWriter, Written
 from thinkwire.wires.effort import Rules
-from thinkwire.wires.reader import Fields, Losses, plain, read_body
+from thinkwire.wires.reader import Fields, Losses, is_plain, plain, read_body
 
 _Raws = dict[str, msgspec.Raw]
 _encode = msgspec.json.Encoder().encode
@@ -196,11 +196,11 @@ class _Writer:
         self._losses.add("converted", "max_tokens", f"{chosen} chosen")
         return chosen
 
-    def _system(self) -> str | list[Any] | None:
-        texts: list[Text] = self._request.system
-        if len(texts) == 1 and texts[0].extra is None and "~system" not in self._own:
-            return texts[0].text.strip() and texts[0].text
-        return [written for text in texts if (written := self._messages.text(text, "system[]")) is not None]
+    def _system(self) -> Any:
+        texts = self._request.system
+        written = [item for text in texts if (item := self._messages.text(text, "system[]")) is not None]
+        string = written and "~system" not in self._own and is_plain(texts, WIRE)
+        return written[0]["text"] if string else written
 
     def _no_messages(self) -> list[Any]:
         """Somebody must speak: other wires take a system prompt alone, this one does not."""
