@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from thinkwire.call_order import CallOrder
+from thinkwire.capabilities import find_rules
 from thinkwire.faults import WireFault
 from thinkwire.fold import Fold
 from thinkwire.framing.surrogates import SurrogateJoiner
@@ -205,5 +206,6 @@ def translate_request(body: bytes, *, source: str, target: str, model: str | Non
     request = origin.decode_request(body, notices)
     encoded = body if origin is wanted and model in (None, request.model) else None
     if encoded is None:
-        encoded = wanted.encode_request(request, source, notices, model)
+        rules = find_rules(target, model, request.model)
+        encoded = wanted.encode_request(request, source, notices, rules, model)
     return TranslatedRequest(encoded, notices.as_list())

@@ -39,13 +39,15 @@ from thinkwire.model.events import (
 )
 from thinkwire.model.notice import NOTICE_CODES, Notice, NoticeCode, Notices
 from thinkwire.model.reply import Reply, StopReason, Usage
-from thinkwire.model.request import Intent, Message, Request, Role, Sampling, Tool, ToolChoice
+from thinkwire.model.request import Effort, Intent, Message, Request, Role, Sampling, Tool, ToolChoice
+from thinkwire.model.rules import Rules
 
 __all__ = [
     "NOTICE_CODES",
     "Alive",
     "Block",
     "Closed",
+    "Effort",
     "Ended",
     "Event",
     "Extra",
@@ -68,6 +70,7 @@ __all__ = [
     "Reply",
     "Request",
     "Role",
+    "Rules",
     "Sampling",
     "Seal",
     "SealKind",

@@ -4,16 +4,10 @@ An intent says how much to think in words (effort) or in tokens (budget); most t
 are one ladder read both ways, so effort → budget → effort gives back what went in. What was said explicitly is never
 replaced by what was derived; what was not said stays unsaid.
 
-`CLAUDE` is all that the request codecs know about models. It knows names and rules, not requests, and a data table of
-capabilities is to take its place.
+Which words and ranges a model takes is in its `Rules`; this module knows no model.
 """
 
 from __future__ import annotations
-
-import re
-from typing import Literal
-
-import msgspec
 
 from thinkwire.model.request import Effort
 
@@ -67,73 +61,3 @@ def nearest(effort: Effort, accepted: tuple[Effort, ...]) -> Effort:
     at = LADDER.index(effort)
     lower = [e for e in LADDER[: at + 1] if e in accepted]
     return lower[-1] if lower else next(e for e in LADDER[at:] if e in accepted)
-
-
-# ---- what each Claude takes -----------------------------------------------------------------------------------------
-
-_NO_EFFORT: tuple[Effort, ...] = ()
-_TO_HIGH: tuple[Effort, ...] = ("low", "medium", "high")
-_WITHOUT_XHIGH: tuple[Effort, ...] = ("low", "medium", "high", "max")
-_ALL: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
-
-
-class Rules(msgspec.Struct, frozen=True):
-    """What a model takes. `off` is the thinking type that switches it off (empty: it cannot be), `off_efforts` what
-    may stand beside it; `forced` and `sampling` say when tools may be forced and sampling parameters set."""
-
-    adaptive: bool = True
-    budget: bool = False
-    off: Literal["disabled", "between_tools", ""] = "disabled"
-    efforts: tuple[Effort, ...] = _ALL
-    off_efforts: tuple[Effort, ...] = _ALL
-    forced: Literal["yes", "unless_budget", "no"] = "yes"
-    sampling: Literal["yes", "unless_thinking", "no"] = "no"
-
-
-LENIENT = Rules(budget=True, sampling="yes")
-"""Endpoints of other vendors that speak this wire: they ignore what they do not know."""
-
-UNKNOWN = Rules(sampling="unless_thinking")
-"""A Claude whose version cannot be told: what all since 4.6 have in common."""
-
-_Version = tuple[int, int]
-_LAST: _Version = (99, 0)
-
-# Vendor pages "thinking", "effort", "migration" and the error texts of 2026-09 to 2026-11; the first row that fits
-# counts. `*` is every family.
-CLAUDE: tuple[tuple[str, _Version, _Version, Rules], ...] = (
-    ("*", (0, 0), (4, 5), Rules(False, True, "disabled", _NO_EFFORT, _NO_EFFORT, "unless_budget", "unless_thinking")),
-    ("*", (4, 6), (4, 6), Rules(True, True, "disabled", _WITHOUT_XHIGH, _ALL, "unless_budget", "unless_thinking")),
-    ("*", (4, 7), (4, 99), Rules()),
-    ("sonnet", (5, 0), (5, 4), Rules()),
-    ("opus", (5, 0), (5, 4), Rules(off_efforts=_TO_HIGH)),
-    ("haiku", (5, 0), _LAST, Rules(off_efforts=_TO_HIGH)),
-    ("sonnet", (5, 5), _LAST, Rules(off="between_tools", off_efforts=_TO_HIGH, forced="no")),
-    ("fable mythos", (5, 0), (5, 0), Rules(off="")),
-    ("*", (5, 0), _LAST, Rules(off="", forced="no")),
-)
-
-# claude-sonnet-4-5-20250929, anthropic/claude-3.7-sonnet:thinking, us.anthropic.claude-opus-5-v1:0, claude-sonnet-4@2025…
-# A version has one or two short numbers; eight digits are a date.
-_NAME = re.compile(
-    r"claude[-_. ](?:(\d)(?:[.-](\d))?[-_. ])?(opus|sonnet|haiku|fable|mythos)(?:[-_. ](\d{1,2})(?!\d)(?:[.-](\d{1,2})(?!\d))?)?"
-)
-
-
-def is_claude(model: str) -> bool:
-    return "claude" in model.lower()
-
-
-def rules_for(model: str) -> Rules:
-    """The rules of a Claude by its name, `UNKNOWN` if the name does not say which."""
-    match = _NAME.search(model.lower())
-    if match is None:
-        return UNKNOWN
-    major, minor = match[1] or match[4], match[2] or match[5] or "0"
-    if major is None:
-        return UNKNOWN
-    version = (int(major), int(minor))
-    for families, first, last, rules in CLAUDE:
-        if first <= version <= last and (families == "*" or match[3] in families):
-            return rules
-    return UNKNOWN

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from thinkwire.faults import Fault, Misuse
-from thinkwire.model import Event, Notices, Reply, Request
+from thinkwire.model import Event, Notices, Reply, Request, Rules
 from thinkwire.wires.anthropic import reply as anthropic_reply
 from thinkwire.wires.anthropic import reply_encoder as anthropic_encoder
 from thinkwire.wires.anthropic import request as anthropic_request
@@ -45,7 +45,7 @@ class Wire(NamedTuple):
     encode_reply: Callable[[Reply, Notices, str | None], bytes]
     encode_fault: Callable[[Fault], dict[str, Any]]
     decode_request: Callable[[bytes, Notices], Request]
-    encode_request: Callable[[Request, str, Notices, str | None], bytes]
+    encode_request: Callable[[Request, str, Notices, Rules, str | None], bytes]
 
 
 _WIRES = (

@@ -13,13 +13,12 @@ from typing import Any
 import msgspec
 
 from thinkwire.faults import bad_request
-from thinkwire.model import Extra, Notices, Request, Sampling, Tool, ToolChoice
+from thinkwire.model import Extra, Notices, Request, Rules, Sampling, Tool, ToolChoice
 from thinkwire.wires import effort
 from thinkwire.wires.anthropic.reply import WIRE
 from thinkwire.wires.anthropic.request_reading import read_messages, read_system
 from thinkwire.wires.anthropic.request_thinking import INTENT, Controls, read_intent, spelled, write_intent
 from thinkwire.wires.anthropic.request_writing import PLACEHOLDER, MessageWriter, Written
-from thinkwire.wires.effort import Rules
 from thinkwire.wires.reader import Fields, Losses, is_plain, plain, read_body
 
 _Raws = dict[str, msgspec.Raw]
@@ -134,13 +133,14 @@ def _read_choice(fields: Fields, request: Request, kept: _Raws, notices: Notices
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def encode_request(request: Request, source: str, notices: Notices, model: str | None) -> bytes:
-    """The request as a body of this wire, for `model` if it is given. `source` is the wire it came from.
+def encode_request(request: Request, source: str, notices: Notices, rules: Rules, model: str | None) -> bytes:
+    """The request as a body of this wire, for `model` if it is given, by the target's `rules`. `source` is the wire it
+    came from.
 
     Raises `WireFault` (`conflict`) where two explicit fields exclude each other on the target.
     """
     losses = Losses(source, WIRE, notices)
-    body = _Writer(request, losses, model).body()
+    body = _Writer(request, losses, rules, model).body()
     losses.report()
     return _encode(body)
 
@@ -148,12 +148,12 @@ def encode_request(request: Request, source: str, notices: Notices, model: str |
 class _Writer:
     """Writes one body. A request of this wire for the model that it named is not judged: the API does that."""
 
-    def __init__(self, request: Request, losses: Losses, model: str | None) -> None:
+    def __init__(self, request: Request, losses: Losses, rules: Rules, model: str | None) -> None:
         self._request = request
         self._losses = losses
         self._model = model or request.model
-        self._lenient = model is not None and not effort.is_claude(model)
-        self._rules: Rules = effort.LENIENT if self._lenient else effort.rules_for(self._model)
+        self._rules = rules
+        self._lenient = rules.unsigned
         self._as_it_came = losses.same and (self._lenient or model in (None, request.model))
         self._own = losses.own(request.extra)
         self._messages = MessageWriter(losses, self._lenient)

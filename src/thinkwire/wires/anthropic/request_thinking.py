@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from thinkwire.model import Intent, Notices, Request
+from thinkwire.model import Intent, Notices, Request, Rules
 from thinkwire.model.request import Display, Effort, Mode
 from thinkwire.wires import effort as efforts
-from thinkwire.wires.effort import LADDER, Rules
+from thinkwire.wires.effort import LADDER
 from thinkwire.wires.reader import Fields, Losses
 
 _MODES: dict[str, Mode] = {"enabled": "on", "adaptive": "adaptive", "disabled": "off", "between_tools": "off"}
@@ -108,7 +108,7 @@ class _Rendering:
 
     def _on(self) -> Controls:
         intent, rules = self._intent, self._rules
-        if rules.budget and (intent.budget is not None or not rules.adaptive):
+        if rules.budget is not None and (intent.budget is not None or not rules.adaptive):
             return self._manual()
         effort = intent.effort
         if intent.budget is not None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from thinkwire.model import Extra, Notices, Request, Sampling, Tool, ToolChoice
+from thinkwire.model import Extra, Notices, Request, Rules, Sampling, Tool, ToolChoice
 from thinkwire.wires.openai_chat.request_reading import LEGACY_CALL, MessageReader
 from thinkwire.wires.openai_chat.request_thinking import CONTROLS, read_intent, write_intent
 from thinkwire.wires.openai_chat.request_writing import MessageWriter, Written
@@ -195,10 +195,11 @@ def _read_stream_options(fields: Fields, kept: _Raws) -> None:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def encode_request(request: Request, source: str, notices: Notices, model: str | None) -> bytes:
-    """The request as a body of this wire, for `model` if it is given. `source` is the wire it came from."""
+def encode_request(request: Request, source: str, notices: Notices, rules: Rules, model: str | None) -> bytes:
+    """The request as a body of this wire, for `model` if it is given, by the target's `rules`. `source` is the wire it
+    came from."""
     losses = Losses(source, WIRE, notices)
-    body = _Writer(request, losses, model or request.model).body()
+    body = _Writer(request, losses, rules, model or request.model).body()
     losses.report()
     return _encode(body)
 
@@ -210,8 +211,9 @@ assert all(name.partition(".")[0] in (*CONTROLS, *_CHOICES, "response_format", "
 
 
 class _Writer:
-    def __init__(self, request: Request, losses: Losses, model: str) -> None:
+    def __init__(self, request: Request, losses: Losses, rules: Rules, model: str) -> None:
         self._request = request
+        self._rules = rules
         self._losses = losses
         self._model = model
         self._own = losses.own(request.extra)

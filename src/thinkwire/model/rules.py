@@ -1,0 +1,71 @@
+"""What one endpoint or model takes and gives: one row of the capability table, as the request codecs see it.
+
+A value, no lookup: the table and its search are in `capabilities`, above the wires. A codec is handed the rules of its
+target and asks nothing about names. `control` and `off` are words of the target's wire; each wire's folder says how
+they are spelled. What a row does not say has the default here, which is the most cautious thing that works anywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from thinkwire.model.request import Effort
+
+ALL_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
+
+Default = Literal["on", "off", "always", "unknown"]
+History = Literal["optional", "required", "forbidden", "ignored", "inline", "signed", "opaque"]
+HistoryOn = Literal["every", "calls", "open_turn"]
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The rules of one endpoint and model.
+
+    The wish for thinking: `control` names the spelling (empty: the wire's own), `adaptive` whether the model may be
+    left to decide, `budget` the range of tokens it takes (None: none at all), `efforts` the words it takes, `off` the
+    spelling of off (empty: it cannot be switched off), `off_efforts` what may stand beside it, `default` what absence
+    means, `display` whether it can be asked how to show its thoughts.
+
+    What else thinking excludes: `forced` tools and `sampling` parameters; `tools` whether functions go together with
+    thinking on this endpoint at all; `stream_only` where a thinking model refuses to answer in one piece.
+
+    Reasoning in history: `history` whether it is wanted, `field` in which field, `on` in which assistant messages,
+    `blank` whether an empty one may stand where nothing is known, `unsigned` whether a thought without a seal is
+    taken, `bound` whether a kept run of thoughts must be unbroken. `trust` names the domain whose seals are good here
+    (empty: this endpoint alone).
+    """
+
+    name: str = "unknown"
+
+    control: str = ""
+    adaptive: bool = True
+    budget: tuple[int, int] | None = None
+    efforts: tuple[Effort, ...] = ALL_EFFORTS
+    off: str = ""
+    off_efforts: tuple[Effort, ...] = ALL_EFFORTS
+    default: Default = "unknown"
+    display: bool = True
+
+    forced: Literal["yes", "unless_budget", "unless_thinking", "no"] = "yes"
+    sampling: Literal["yes", "unless_thinking", "no"] = "yes"
+    tools: Literal["yes", "unless_thinking", "no"] = "yes"
+    stream_only: bool = False
+    limit: str = ""
+    """The field that bounds the output (empty: the wire's own)."""
+    max_output: int | None = None
+
+    emits: tuple[str, ...] = ()
+    markup: str = "auto"
+
+    history: History = "optional"
+    field: str = ""
+    on: HistoryOn = "every"
+    blank: bool = True
+    unsigned: bool = False
+    bound: bool = False
+    trust: str = ""
+
+    source: str = ""
+    date: str = ""
