@@ -16,7 +16,7 @@ run: $(READY) ## watch a recorded stream being converted
 	@$(PY) -m thinkwire.cli demo
 
 test: $(READY) ## run the tests
-	@$(PY) -m pytest -q
+	@$(PY) -m pytest -q -n auto
 
 check: lint test ## everything a change must pass: format, lint, types, generated docs, tests
 

@@ -5,28 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from tests.conformance.readers import Answer, Seen
-from tests.conformance.vectors import Block, Case, Json, Wire
+from tests.conformance.case import Block, Case
+from tests.conformance.reading import Answer, Seen, read
+from tests.conformance.wires.registry import WIRES
+from tests.conformance.wires.wire import Wire, as_seen
 
 from thinkwire.model import Block as ModelBlock
 from thinkwire.model import Opaque, Reasoning, Reply, Text, ToolUse
 
-ANTHROPIC_STOP = {"context_window": "model_context_window_exceeded"}
-CHAT_STOP = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "pause_turn": "stop",
-    "malformed_call": "stop",
-    "compaction": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "context_window": "length",
-    "refusal": "content_filter",
-}
+
+def read_stream(wire: str, raw: bytes) -> Answer:
+    return read(WIRES[wire].read_stream, raw)
 
 
-def expected_stop(wire: Wire, stop: str) -> str:
-    return ANTHROPIC_STOP.get(stop, stop) if wire == "anthropic" else CHAT_STOP[stop]
+def read_whole(wire: str, body: bytes) -> Answer:
+    return read(WIRES[wire].read_whole, body)
 
 
 # ---- expected blocks, three views -----------------------------------------------------------------------------------
@@ -34,54 +27,29 @@ def expected_stop(wire: Wire, stop: str) -> str:
 
 def canonical(blocks: Iterable[Block]) -> list[Seen]:
     """As `reply.blocks` has them."""
-    return [seen_of(block, block.seal or "") for block in blocks]
+    return [as_seen(block, block.seal or "") for block in blocks]
 
 
 def stream_view(wire: Wire, case: Case) -> list[Seen]:
-    """As a client of the stream has them: a late seal is not to be seen, and chat joins what it cannot keep apart."""
-    kept = [block for block in case.blocks if block.kind != "opaque" or wire == "anthropic"]
-    return own_seals(wire, [seen_of(b, "" if b.late else b.seal or "") for b in kept], case)
+    """As a client of the stream has them: a late seal is not to be seen."""
+    return own_seals(wire, wire.in_stream(case), case)
 
 
 def whole_view(wire: Wire, case: Case) -> list[Seen]:
-    """As a whole reply has them: chat has one reasoning text, hidden reasoning, one answer, the calls."""
-    blocks = list(case.whole_blocks)
-    if wire == "openai-chat":
-        blocks = sorted((b for b in blocks if b.kind in CHAT_ORDER), key=lambda b: (CHAT_ORDER[b.kind], not b.text))
-    return own_seals(wire, [seen_of(b, b.seal or "") for b in blocks], case)
-
-
-CHAT_ORDER = {"thought": 0, "redacted": 1, "text": 2, "tool": 3}
-
-
-def order_is_lost(blocks: Iterable[Block]) -> bool:
-    """Whether a whole chat message cannot tell this order."""
-    rank = {**CHAT_ORDER, "redacted": 0}
-    ranks = [rank[block.kind] for block in blocks if block.kind in rank]
-    return ranks != sorted(ranks)
-
-
-def seen_of(block: Block, seal: str) -> Seen:
-    match block.kind:
-        case "thought":
-            return ("thought", block.text, seal)
-        case "tool":
-            return ("tool", block.id, block.name, block.text)
-        case kind:
-            return (kind, block.text)
+    return own_seals(wire, wire.in_whole(case), case)
 
 
 def own_seals(wire: Wire, blocks: Iterable[Seen], case: Case) -> list[Seen]:
-    """The blocks as if no other vendor's seal were there; what becomes of those is checked elsewhere."""
-    seen = [unsealed(case.foreign, block) for block in blocks]
-    kept = [block for block in seen if any(block[1:])]
-    return joined(kept) if wire == "openai-chat" else kept
+    """The blocks without the seals that the wire has no place for; what becomes of those is checked elsewhere."""
+    placeless = wire.placeless(case)
+    kept = [block for block in (unsealed(placeless, block) for block in blocks) if any(block[1:])]
+    return joined(kept) if wire.joins else kept
 
 
-def unsealed(foreign: frozenset[str], seen: Seen) -> Seen:
-    if seen[0] == "thought" and seen[2] in foreign:
-        return ("thought", seen[1], "")
-    return (seen[0], "") if seen[0] in {"redacted", "encrypted"} and seen[1] in foreign else seen
+def unsealed(placeless: frozenset[str], block: Seen) -> Seen:
+    if block[0] == "thought" and block[2] in placeless:
+        return ("thought", block[1], "")
+    return (block[0], "") if block[0] in {"redacted", "encrypted"} and block[1] in placeless else block
 
 
 def without_seals(blocks: Iterable[Seen]) -> list[Seen]:
@@ -186,30 +154,3 @@ def flat(blocks: Sequence[Seen]) -> list[Seen]:
         else:
             out.append(seen)
     return out
-
-
-# ---- usage ----------------------------------------------------------------------------------------------------------
-
-
-def usage_seen(wire: Wire, answer: Answer) -> dict[str, int]:
-    """The counts of an answer in the library's own terms."""
-    usage: dict[str, Json] = answer.usage
-    if wire == "anthropic":
-        read, write = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-        counts = {
-            "input": usage["input_tokens"] + (read or 0) + (write or 0),
-            "output": usage["output_tokens"],
-            "reasoning": (usage.get("output_tokens_details") or {}).get("thinking_tokens"),
-            "cache_read": read,
-            "cache_write": write,
-        }
-    else:
-        prompt, completion = usage.get("prompt_tokens_details") or {}, usage.get("completion_tokens_details") or {}
-        counts = {
-            "input": usage.get("prompt_tokens"),
-            "output": usage.get("completion_tokens"),
-            "reasoning": completion.get("reasoning_tokens"),
-            "cache_read": prompt.get("cached_tokens"),
-            "cache_write": prompt.get("cache_write_tokens"),
-        }
-    return {name: count for name, count in counts.items() if count is not None}

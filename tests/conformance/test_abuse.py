@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from tests.conformance.readers import read_stream, read_whole
+from tests.conformance.compare import read_stream, read_whole
 from tests.conformance.run import read_complete
-from tests.conformance.vectors import WIRES, Wire
+from tests.conformance.wires.registry import WIRES
 
 from thinkwire import StreamTranslator, WireFault, limits, translate_reply
 
@@ -18,33 +18,33 @@ GOOD = b'data: {"choices":[{"index":0,"delta":{"content":"good"}}]}\n\n'
 END = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
 
-def text_of(target: Wire, output: bytes) -> str:
+def text_of(target: str, output: bytes) -> str:
     return "".join(seen[1] for seen in read_stream(target, output).blocks if seen[0] == "text")
 
 
 @to_every_wire
-def test_event_above_the_limit(target: Wire) -> None:
+def test_event_above_the_limit(target: str) -> None:
     t = StreamTranslator(source="openai-chat", target=target)
     big = b'data: {"choices":[{"index":0,"delta":{"content":"' + b"x" * limits.EVENT + b'"}}]}\n\n'
     output = t.feed(GOOD) + b"".join(t.feed(big[n : n + 65536]) for n in range(0, len(big), 65536)) + t.feed(END)
     output += t.finish()
-    assert read_complete("openai-chat", target, output).outcome == "failed"
+    assert read_complete(target, output).outcome == "failed"
     assert text_of(target, output) == "good"
 
 
 @to_every_wire
-def test_line_that_never_ends(target: Wire) -> None:
+def test_line_that_never_ends(target: str) -> None:
     """Refused as soon as the limit is crossed, not kept."""
     t = StreamTranslator(source="openai-chat", target=target)
     output = t.feed(GOOD) + t.feed(b"data: ")
     for _ in range(limits.EVENT // 65536 + 2):
         output += t.feed(b"y" * 65536)
-    assert read_complete("openai-chat", target, output).outcome == "failed"
+    assert read_complete(target, output).outcome == "failed"
     assert t.finish() == b""
 
 
 @to_every_wire
-def test_event_of_many_lines(target: Wire) -> None:
+def test_event_of_many_lines(target: str) -> None:
     """64 bytes a line and no blank line: the sum counts, and the work stays linear."""
     t = StreamTranslator(source="openai-chat", target=target)
     output = t.feed(GOOD)
@@ -52,11 +52,11 @@ def test_event_of_many_lines(target: Wire) -> None:
     for _ in range(limits.EVENT // (64 * 1024) + 2):
         output += t.feed(lines * 1024)
     output += t.finish()
-    assert read_complete("openai-chat", target, output).outcome == "failed"
+    assert read_complete(target, output).outcome == "failed"
 
 
 @to_every_wire
-def test_seal_above_the_limit(target: Wire) -> None:
+def test_seal_above_the_limit(target: str) -> None:
     t = StreamTranslator(source="anthropic", target=target)
     start = b'data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}\n\n'
     piece = b'{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"%b"}}' % (
@@ -66,30 +66,30 @@ def test_seal_above_the_limit(target: Wire) -> None:
     for _ in range(limits.SEAL // 10**6 + 1):
         output += t.feed(b"data: " + piece + b"\n\n")
     output += t.finish()
-    assert read_complete("anthropic", target, output).outcome == "failed"
+    assert read_complete(target, output).outcome == "failed"
 
 
 @to_every_wire
-def test_many_blocks(target: Wire) -> None:
+def test_many_blocks(target: str) -> None:
     t = StreamTranslator(source="openai-chat", target=target)
     pair = (
         b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
         b'data: {"choices":[{"index":0,"delta":{"reasoning_content":"t"}}]}\n\n'
     )
     output = t.feed(pair * (limits.BLOCKS // 2 + 1)) + t.feed(END) + t.finish()
-    assert read_complete("openai-chat", target, output).outcome == "failed"
+    assert read_complete(target, output).outcome == "failed"
 
 
 @to_every_wire
-def test_many_choices_make_few_notices(target: Wire) -> None:
+def test_many_choices_make_few_notices(target: str) -> None:
     t = StreamTranslator(source="openai-chat", target=target)
     other = b"".join(b'data: {"choices":[{"index":%d,"delta":{}}]}\n\n' % n for n in range(1, 3 * limits.NOTICES))
     output = t.feed(other + GOOD + END) + t.finish()
     assert len(t.notices) <= limits.NOTICES + 1
-    assert read_complete("openai-chat", target, output).outcome in {"done", "failed"}
+    assert read_complete(target, output).outcome in {"done", "failed"}
 
 
-def seconds(target: Wire, delta: bytes, count: int, markup: str = "auto") -> float:
+def seconds(target: str, delta: bytes, count: int, markup: str = "auto") -> float:
     chunk = b'data: {"choices":[{"index":0,"delta":{"content":"' + delta + b'"}}]}\n\n'
     t = StreamTranslator(source="openai-chat", target=target, markup=markup)
     begun = time.process_time()
@@ -140,7 +140,7 @@ def test_time_is_linear(delta: bytes, markup: str) -> None:
         pytest.param(b"\x00\xff\xfe", id="rubbish"),
     ],
 )
-def test_whole_reply_that_is_none(source: Wire, target: Wire, body: bytes) -> None:
+def test_whole_reply_that_is_none(source: str, target: str, body: bytes) -> None:
     with pytest.raises(WireFault):
         translate_reply(body, source=source, target=target)
 
@@ -165,7 +165,7 @@ def test_whole_reply_that_is_none(source: Wire, target: Wire, body: bytes) -> No
         b'{"id":7,"created":"x","choices":[{"index":"0","message":{"content":"x"},"finish_reason":3}],"usage":7}',
     ],
 )
-def test_chat_reply_of_wrong_types(target: Wire, body: bytes) -> None:
+def test_chat_reply_of_wrong_types(target: str, body: bytes) -> None:
     """A fault or an answer, nothing else."""
     answer_or_fault(body, "openai-chat", target)
 
@@ -187,11 +187,11 @@ def test_chat_reply_of_wrong_types(target: Wire, body: bytes) -> None:
         b'{"type":"message","content":[{"type":"redacted_thinking","data":"\\ud83e"}],"stop_sequence":"\\ud83e"}',
     ],
 )
-def test_anthropic_reply_of_wrong_types(target: Wire, body: bytes) -> None:
+def test_anthropic_reply_of_wrong_types(target: str, body: bytes) -> None:
     answer_or_fault(body, "anthropic", target)
 
 
-def answer_or_fault(body: bytes, source: Wire, target: Wire) -> None:
+def answer_or_fault(body: bytes, source: str, target: str) -> None:
     try:
         translated = translate_reply(body, source=source, target=target)
     except WireFault:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.conformance.readers import read_stream
-from tests.conformance.vectors import WIRES, Json, Wire, chat_chunk
+from tests.conformance.compare import read_stream
+from tests.conformance.reading import Json
+from tests.conformance.wires.openai_chat import chunk
+from tests.conformance.wires.registry import WIRES
 
 from thinkwire import StreamTranslator
 
@@ -16,19 +18,19 @@ to_every_wire = pytest.mark.parametrize("target", WIRES)
 
 
 def frame(delta: Json) -> bytes:
-    return f"data: {chat_chunk(json.dumps(delta))}\n\n".encode()
+    return f"data: {chunk(json.dumps(delta))}\n\n".encode()
 
 
 def event(**fields: Json) -> bytes:
     return f"event: {fields['type']}\ndata: {json.dumps(fields)}\n\n".encode()
 
 
-def heard(target: Wire, output: bytes, kind: str) -> str:
+def heard(target: str, output: bytes, kind: str) -> str:
     return "".join(seen[1] for seen in read_stream(target, output).blocks if seen[0] == kind)
 
 
 @to_every_wire
-def test_tagged_thoughts_are_live(target: Wire) -> None:
+def test_tagged_thoughts_are_live(target: str) -> None:
     """B3: the first delta of a tagged thought leaves before the second chunk is fed."""
     t = StreamTranslator(source="openai-chat", target=target, markup="think")
     output = t.feed(frame({"content": "<think>ab"}))
@@ -39,7 +41,7 @@ def test_tagged_thoughts_are_live(target: Wire) -> None:
 
 @to_every_wire
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "content"])
-def test_fields_are_live(target: Wire, name: str) -> None:
+def test_fields_are_live(target: str, name: str) -> None:
     t = StreamTranslator(source="openai-chat", target=target)
     output, kind = b"", "text" if name == "content" else "thought"
     for n in range(1, 6):
@@ -48,7 +50,7 @@ def test_fields_are_live(target: Wire, name: str) -> None:
 
 
 @to_every_wire
-def test_text_before_half_a_marker_is_live(target: Wire) -> None:
+def test_text_before_half_a_marker_is_live(target: str) -> None:
     """B4: only what may become a marker is held back."""
     t = StreamTranslator(source="openai-chat", target=target, markup="think-anywhere")
     output = t.feed(frame({"content": "Text <think"}))
@@ -66,7 +68,7 @@ def test_text_before_half_a_marker_is_live(target: Wire) -> None:
         "日本語のテキスト<🧭>…",
     ],
 )
-def test_little_is_held_back(target: Wire, markup: str, text: str) -> None:
+def test_little_is_held_back(target: str, markup: str, text: str) -> None:
     """A10, B4: character by character, never more waits than the longest marker less one."""
     t = StreamTranslator(source="openai-chat", target=target, markup=markup)
     output, fed = t.feed(frame({"content": "Start. "})), "Start. "
@@ -79,7 +81,7 @@ def test_little_is_held_back(target: Wire, markup: str, text: str) -> None:
 
 
 @to_every_wire
-def test_little_is_held_back_inside_a_thought(target: Wire) -> None:
+def test_little_is_held_back_inside_a_thought(target: str) -> None:
     t = StreamTranslator(source="openai-chat", target=target, markup="think")
     output, fed = t.feed(frame({"content": "<think>"})), ""
     for character in "a <b </thin </thinker> c\n\nd":
@@ -92,7 +94,7 @@ def test_little_is_held_back_inside_a_thought(target: Wire) -> None:
 
 
 @to_every_wire
-def test_arguments_are_live(target: Wire) -> None:
+def test_arguments_are_live(target: str) -> None:
     t = StreamTranslator(source="openai-chat", target=target)
     call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": '{"a"'}}
     output = t.feed(frame({"tool_calls": [call]}))
@@ -102,7 +104,7 @@ def test_arguments_are_live(target: Wire) -> None:
 
 
 @to_every_wire
-def test_anthropic_deltas_are_live(target: Wire) -> None:
+def test_anthropic_deltas_are_live(target: str) -> None:
     t = StreamTranslator(source="anthropic", target=target)
     message = {"id": "m", "type": "message", "role": "assistant", "model": "c", "content": []}
     output = t.feed(event(type="message_start", message=message))
@@ -114,7 +116,7 @@ def test_anthropic_deltas_are_live(target: Wire) -> None:
 
 
 @to_every_wire
-def test_n_deltas_in_n_deltas_out(target: Wire) -> None:
+def test_n_deltas_in_n_deltas_out(target: str) -> None:
     """R21 (maximhq/bifrost#6427): each delta is written once, as a delta of its own."""
     t = StreamTranslator(source="openai-chat", target=target)
     output = b"".join(t.feed(frame({"reasoning_content": f"r{n} "})) for n in range(50))
@@ -125,7 +127,7 @@ def test_n_deltas_in_n_deltas_out(target: Wire) -> None:
 
 
 @to_every_wire
-def test_several_events_of_one_read_leave_together(target: Wire) -> None:
+def test_several_events_of_one_read_leave_together(target: str) -> None:
     t = StreamTranslator(source="openai-chat", target=target)
     output = t.feed(frame({"content": "a"}) + frame({"content": "b"}) + frame({"content": "c"})[:-1])
     assert heard(target, output, "text") == "ab"
