@@ -1,17 +1,23 @@
 """Halves of surrogate pairs that arrive in two deltas: joined; what stays alone becomes U+FFFD.
 
-A provider that cuts its text by UTF-16 units sends an emoji as two deltas of one half each. Only frames that the
-strict decoder refused can hold such a half, so a stream without one never comes here.
+A provider that cuts its text by UTF-16 units sends an emoji as two deltas of one half each. Everything else that a
+frame says (names, ids, seals, errors) comes in one piece, so a half in it has no other half to wait for. Only frames
+that the strict decoder refused can hold one, so a stream without such a frame never comes here.
 """
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
+import msgspec
 from msgspec.structs import replace
 
+from thinkwire.faults import Fault
 from thinkwire.model import Alive, Event, Key, TextDelta, ThoughtDelta, ToolDelta, UsageSeen
 from thinkwire.model.notice import Notices
 
 _Delta = TextDelta | ThoughtDelta | ToolDelta
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class SurrogateJoiner:
@@ -31,7 +37,7 @@ class SurrogateJoiner:
             if not isinstance(event, _Delta):
                 if not isinstance(event, UsageSeen | Alive):
                     out += self._flush()
-                out.append(event)
+                out.append(self._whole_struct(event))
                 continue
             text = self._whole(event)
             if text:
@@ -48,6 +54,27 @@ class SurrogateJoiner:
             text = text[:-1]
         return self._mend(text)
 
+    def _whole_struct(self, value: S) -> S:
+        """The value with whole characters in every string that it holds."""
+        changed = {
+            name: whole
+            for name in value.__struct_fields__
+            if (whole := self._whole_value(was := getattr(value, name))) is not was
+        }
+        return replace(value, **changed) if changed else value
+
+    def _whole_value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return value if _is_whole(value) else self._mend(value)
+        if isinstance(value, msgspec.Struct):
+            return self._whole_struct(value)
+        return self._whole_fault(value) if isinstance(value, Fault) else value
+
+    def _whole_fault(self, fault: Fault) -> Fault:
+        for name in ("message", "vendor_type", "vendor_code"):
+            setattr(fault, name, self._whole_value(getattr(fault, name)))
+        return fault
+
     def _mend(self, text: str) -> str:
         """Right pairs become one character, lone halves U+FFFD."""
         mended = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -62,3 +89,11 @@ class SurrogateJoiner:
             out.append(kind(text="\ufffd", key=key))
         self._held.clear()
         return out
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -2,7 +2,8 @@
 
 Once a field carried reasoning, markers in the content are the user's text, with two exceptions that `Mirror` takes out:
 a tagged copy of the field's text in front of the answer (MiniMax, 2026-08), and one stray closer there. `Edges` takes
-an opener from the front and a closer from the end of the field itself. Both read pieces at any cut and hold back no
+an opener from the front and a closer from the end of the field itself. `Echo` tells
+where it is the field that lags behind and repeats a tagged thought. All read pieces at any cut and hold back no
 more than they must: a copy that is being compared is not kept a second time, for the field's own text is the copy.
 """
 
@@ -90,6 +91,25 @@ class Edges:
         else:
             self._held = text[at:]
         return text[:at]
+
+
+class Echo:
+    """A field's text beside an inline thought that came first. `thought` grows as the thought does."""
+
+    def __init__(self, thought: list[str]) -> None:
+        self._thought = thought
+        self._piece = 0
+        self._offset = 0
+        self._blanks = ""  # that the thought may still say
+        self._begun = False
+
+    def repeats(self, text: str) -> bool:
+        """Whether all that the field has said so far, with this text, the thought has said before."""
+        text = self._blanks + (text if self._begun else text.lstrip())
+        self._begun = self._begun or bool(text)
+        at, self._piece, self._offset = compare(text, self._thought, self._piece, self._offset)
+        self._blanks = text[at:]
+        return not self._blanks or self._blanks.isspace()
 
 
 class _Reading(Enum):
@@ -184,27 +204,10 @@ class Mirror:
             if self._before.add(content[: len(content) - len(rest)]):
                 return self._give_back(rest, out)
             content = rest
-        at = self._compare(content)
+        at, self._piece, self._offset = compare(content, self._field, self._piece, self._offset)
         if at < len(content):
             self._reading = _Reading.TAIL
         return content[at:]
-
-    def _compare(self, content: str) -> int:
-        """How far the content is the field's text, from where it came to last time."""
-        at = 0
-        while at < len(content) and self._piece < len(self._field):
-            piece = self._field[self._piece]
-            size = min(len(content) - at, len(piece) - self._offset)
-            if content[at : at + size] != piece[self._offset : self._offset + size]:
-                same = _same(content, at, piece, self._offset)
-                self._offset += same
-                return at + same
-            at += size
-            self._offset += size
-            if self._offset == len(piece):
-                self._piece += 1
-                self._offset = 0
-        return at
 
     def _tail(self, content: str, out: list[TextDelta | Noted]) -> str:
         rest = content.lstrip()
@@ -240,6 +243,22 @@ class Mirror:
         self._reading = _Reading.DONE
         self._held = ""
         self._field.clear()
+
+
+def compare(text: str, pieces: list[str], piece: int, offset: int) -> tuple[int, int, int]:
+    """How far the text is what the pieces say from this place on: a position in the text, and the place behind it."""
+    at = 0
+    while at < len(text) and piece < len(pieces):
+        other = pieces[piece]
+        size = min(len(text) - at, len(other) - offset)
+        if text[at : at + size] != other[offset : offset + size]:
+            same = _same(text, at, other, offset)
+            return at + same, piece, offset + same
+        at += size
+        offset += size
+        if offset == len(other):
+            piece, offset = piece + 1, 0
+    return at, piece, offset
 
 
 def _same(one: str, at: int, other: str, offset: int) -> int:

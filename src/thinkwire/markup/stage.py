@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from thinkwire.markup.beside import Edges, Mirror
+from thinkwire.markup.beside import Echo, Edges, Mirror
 from thinkwire.markup.plan import plan_of
 from thinkwire.markup.profiles import Profile
 from thinkwire.markup.scanner import Scanner
@@ -59,6 +59,7 @@ class MarkupStage:
         self._visible = False  # visible text was given
         self._called = False  # a call was seen
         self._thought: list[str] = []  # the inline thought that is open, as long as there is no answer
+        self._echo: Echo | None = None  # of the first inline thought, in the field
         self._attributed = False  # this tag had its thought in an attribute
 
     def apply(self, events: list[Event]) -> list[Event]:
@@ -125,7 +126,7 @@ class MarkupStage:
                 out.append(item)
 
     def _end_thought(self) -> None:
-        self._thought.clear()
+        self._thought = []
         self._attributed = False
 
     def _say(self, delta: TextDelta, out: list[Event]) -> None:
@@ -150,6 +151,9 @@ class MarkupStage:
             out.append(event)
             return
         if self._mirror is None:
+            if self._repeats_inline(event.text):
+                out.append(Noted("reasoning_duplicate"))
+                return
             self._turn_to_field(out)
         edges = self._edges
         if edges is None or (event.key is None and edges.pass_by(event.text)):
@@ -162,6 +166,12 @@ class MarkupStage:
             self._give_field(ThoughtDelta(edges.feed(event.text)), out)
             if edges.removed > removed:
                 out.append(Noted("stray_marker"))
+
+    def _repeats_inline(self, text: str) -> bool:
+        """Whether the field says again what an inline thought has said already."""
+        if self._echo is None and self._thought:
+            self._echo = Echo(self._thought)
+        return self._echo is not None and self._echo.repeats(text)
 
     def _turn_to_field(self, out: list[Event]) -> None:
         """From here on the text is not scanned. An opener that nothing followed yet may be the mirror's."""
@@ -238,7 +248,10 @@ class MarkupStage:
 
     def _call(self, event: ToolOpened, out: list[Event]) -> None:
         """A call by the wire's own means ends a thought like the opener of a call in the text does."""
+        unterminated = self._scanner is not None and self._scanner.inside
         self._end_run(out, cut=False)
+        if unterminated:
+            out.append(Noted("thought_unterminated"))
         self._called = True
         out.append(event)
 

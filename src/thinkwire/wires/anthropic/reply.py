@@ -65,6 +65,7 @@ class ReplyDecoder(SSEReplyDecoder):
         except (msgspec.DecodeError, UnicodeDecodeError):
             event = lenient(guard.decode_frame(data), schema.StreamEvent, self.notices)
             self.halves = self.halves or b"\\u" in data
+            data, _ = guard.mend(data)  # what is kept raw must be readable again
         if event.type == "content_block_delta" and event.delta is not None:
             self._delta(event.index, event.delta, data)
         else:
@@ -111,16 +112,16 @@ class ReplyDecoder(SSEReplyDecoder):
             arguments = bytes(block.input).strip()
             if arguments not in (b"", b"{}", b"null"):
                 out.append(ToolDelta(arguments.decode(errors="replace"), index))
-        elif block.type in _KNOWN:
+        elif block.type in _INCOMPLETE:
             self._dropped.add(index)
-            self.notices.add("bad_field", f"content[{index}]", f"{block.type} without what makes it one")
+            self.notices.add("bad_field", f"content[{index}]", f"{block.type or 'a block'} without what makes it one")
         else:
-            self._opaque[index] = [bytes(raw)]
+            self._opaque[index] = [self._readable(raw)]
 
     def _delta(self, index: int, delta: schema.Delta, data: bytes) -> None:
         kind = delta.type
         if index in self._opaque:
-            self._opaque[index].append(_raw_delta(data))
+            self._opaque[index].append(self._raw_delta(data))
         elif index in self._dropped:
             pass
         elif kind == "thinking_delta":
@@ -132,8 +133,20 @@ class ReplyDecoder(SSEReplyDecoder):
         elif kind == "signature_delta":
             if delta.signature:
                 self.out.append(_signature(delta.signature, index))
+        elif kind:
+            self.out.append(OpaqueDelta(WIRE, kind, msgspec.Raw(self._raw_delta(data)), index))
         else:
-            self.out.append(OpaqueDelta(WIRE, kind or "delta", msgspec.Raw(_raw_delta(data)), index))
+            self.notices.add("bad_field", "delta.type", "a delta without a type")
+
+    def _raw_delta(self, data: bytes) -> bytes:
+        return self._readable(msgspec.json.decode(data, type=schema.DeltaOnly).delta)
+
+    def _readable(self, raw: msgspec.Raw) -> bytes:
+        """A value that is passed on as it came; nobody looked yet whether it holds only characters."""
+        data, replaced = guard.mend(bytes(raw))
+        if replaced:
+            self.notices.add("surrogate_replaced")
+        return data
 
     def _block_stop(self, event: schema.StreamEvent) -> None:
         self.close_block(event.index)
@@ -198,7 +211,7 @@ class ReplyDecoder(SSEReplyDecoder):
         return self.out
 
 
-_KNOWN = ("redacted_thinking", "tool_use")
+_INCOMPLETE = ("redacted_thinking", "tool_use", "")
 _whole = msgspec.json.Decoder(msgspec.Raw)
 
 _EVENTS: dict[str, Callable[[ReplyDecoder, schema.StreamEvent], None]] = {
@@ -229,10 +242,6 @@ def _started(message: schema.Message) -> Started:
 
 def _signature(data: str, index: int) -> Sealed:
     return Sealed(Seal("signature", data, format=SEAL_FORMAT), index)
-
-
-def _raw_delta(data: bytes) -> bytes:
-    return bytes(msgspec.json.decode(data, type=schema.DeltaOnly).delta)
 
 
 def _extra(delta: schema.Delta, event: schema.StreamEvent) -> dict[str, msgspec.Raw]:

@@ -38,6 +38,7 @@ from thinkwire.wires.tool_names import plain_name
 WIRE = "openai-chat"
 
 _chunk = msgspec.json.Decoder(schema.Chunk)
+_LAST_SECOND = 253_402_300_799  # of the year 9999: the last that a client's date can hold
 _PLAIN_DEPTH = 32  # fewer brackets than this cannot be too deep: no need to look closer
 
 STOP_REASONS: dict[str, StopReason] = {
@@ -117,8 +118,9 @@ class ReplyDecoder(SSEReplyDecoder):
     def _start(self, chunk: schema.Chunk) -> None:
         self._started = True
         self._id = chunk.id or ""
-        created = None if chunk.created is None else int(chunk.created)
-        self.out.append(Started(self._id, chunk.model or "", created=created))
+        created = chunk.created
+        known = created is not None and 0 <= created <= _LAST_SECOND
+        self.out.append(Started(self._id, chunk.model or "", created=int(created) if known and created else None))
 
     def _usage(self, tokens: schema.Tokens) -> None:
         usage = tokens.canonical()
