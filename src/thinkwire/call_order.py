@@ -94,7 +94,7 @@ class CallOrder:
 
     def _complete(self) -> bool:
         arguments = "".join(self._arguments).rstrip()
-        if not arguments.endswith("}"):
+        if not arguments.endswith("}") or (self._open is not None and self._open.freeform):
             return False
         try:
             _object.decode(arguments)

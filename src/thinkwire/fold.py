@@ -94,7 +94,9 @@ class Fold:
         self._block = block
 
     def _open_call(self, event: ToolOpened) -> None:
-        self._block = ToolUse(event.id, event.name, "", event.seal, event.item_id)
+        self._block = ToolUse(
+            event.id, event.name, "", event.seal, event.item_id, freeform=event.freeform, namespace=event.namespace
+        )
 
     def _opaque(self, event: OpaqueSeen) -> None:
         self._block = Opaque(event.wire, event.kind, event.raw)
@@ -116,7 +118,7 @@ class Fold:
     def _close(self, event: Closed) -> None:
         if self._block is not None:
             block = self._filled(self._block, event)
-            if isinstance(block, ToolUse) and not event.cut and not is_object(block.arguments):
+            if isinstance(block, ToolUse) and not (event.cut or block.freeform) and not is_object(block.arguments):
                 self._notices.add("bad_arguments", f"blocks[{len(self._reply.blocks)}]")
             self._reply.blocks.append(block)
         self._block = None

@@ -35,16 +35,16 @@ class SSEDecoder:
         self._skip_lf = False  # the last byte was CR: an LF now belongs to it
         self._started = False
         self.fault: WireFault | None = None
-        self.frames = 0
-        self.bytes = 0
+        self.count = 0
+        self.size = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        self.bytes += len(data)
+        self.size += len(data)
         if self.fault is not None:
             return []
         frame = self._whole(data) if data[-2:] == b"\n\n" else None
         if frame is not None:
-            self.frames += 1
+            self.count += 1
             return [frame]
         if _CR in data or self._skip_lf or not self._started:
             data = self._plain(data)
@@ -125,7 +125,7 @@ class SSEDecoder:
                     break
             elif line == b"data":
                 self._data.append(b"")
-        self.frames += len(out)
+        self.count += len(out)
         return out
 
     def _refuse(self) -> None:

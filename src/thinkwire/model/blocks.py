@@ -62,7 +62,11 @@ class Reasoning(msgspec.Struct):
 
 
 class ToolUse(msgspec.Struct):
-    """A call of a tool. `arguments` is the JSON text exactly as the model wrote it; empty means no arguments."""
+    """A call of a tool. `arguments` is the JSON text exactly as the model wrote it; empty means no arguments.
+
+    The arguments of a `freeform` call are plain text instead. `namespace` is the group that the tool was offered in.
+    Wires that have neither see calls of plain functions only (tool_offer.py).
+    """
 
     id: str
     name: str
@@ -70,6 +74,8 @@ class ToolUse(msgspec.Struct):
     seal: Seal | None = None
     item_id: str | None = None
     extra: Extra | None = None
+    freeform: bool = False
+    namespace: str | None = None
 
 
 class Media(msgspec.Struct):

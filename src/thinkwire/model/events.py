@@ -47,17 +47,20 @@ class TextDelta(msgspec.Struct, frozen=True, gc=False):
 
 
 class ToolOpened(msgspec.Struct, frozen=True, gc=False):
-    """A call began. Gemini signs calls: its `seal` comes with the call, so an encoder can write it in front."""
+    """A call began. Gemini signs calls: its `seal` comes with the call, so an encoder can write it in front.
+    `freeform` and `namespace` are those of `ToolUse`."""
 
     id: str
     name: str
     key: Key = None
     item_id: str | None = None
     seal: Seal | None = None
+    freeform: bool = False
+    namespace: str | None = None
 
 
 class ToolDelta(msgspec.Struct, frozen=True, gc=False):
-    """A piece of the JSON text of a call's arguments."""
+    """A piece of the JSON text of a call's arguments, or of the plain text of a free-form call."""
 
     text: str
     key: Key = None

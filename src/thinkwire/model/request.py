@@ -40,7 +40,8 @@ class Message(msgspec.Struct):
 class Tool(msgspec.Struct):
     """A function that the model may call. `schema` is raw JSON Schema, None where there is none.
 
-    `kind` is `function`, or the type name of a tool that only one wire knows, which is then kept whole in `extra`.
+    `kind` is `function`; `freeform` for a tool that takes plain text instead of arguments; or the type name of a tool
+    that only one wire knows, which is then kept whole in `extra`. `namespace` is the group that it is offered in.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Tool(msgspec.Struct):
     strict: bool | None = None
     kind: str = "function"
     extra: Extra | None = None
+    namespace: str | None = None
 
 
 class ToolChoice(msgspec.Struct, frozen=True):

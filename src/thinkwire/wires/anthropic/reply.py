@@ -36,8 +36,8 @@ from thinkwire.model import (
     UsageSeen,
 )
 from thinkwire.wires.anthropic import schema
+from thinkwire.wires.framed_reply import SSEReplyDecoder
 from thinkwire.wires.lenient import lenient
-from thinkwire.wires.sse_reply import SSEReplyDecoder
 from thinkwire.wires.tool_names import plain_name
 
 WIRE = "anthropic"
@@ -173,8 +173,7 @@ class ReplyDecoder(SSEReplyDecoder):
         self.out.append(Finished(known or "end_turn", sequence, extra=Extra(WIRE, extra) if extra else None))
 
     def _stop_event(self, _event: schema.StreamEvent) -> None:
-        self.ended = True
-        self.out.append(Ended())
+        self.end()
 
     def _error(self, event: schema.StreamEvent) -> None:
         self.fail(schema.fault(event.error))

@@ -15,7 +15,6 @@ import msgspec
 from thinkwire.faults import bad_reply
 from thinkwire.framing import guard
 from thinkwire.model import (
-    Ended,
     Event,
     Finished,
     Notices,
@@ -29,10 +28,10 @@ from thinkwire.model import (
     ToolOpened,
     UsageSeen,
 )
+from thinkwire.wires.framed_reply import SSEReplyDecoder
 from thinkwire.wires.lenient import lenient
 from thinkwire.wires.openai_chat import schema
 from thinkwire.wires.openai_chat.thoughts import FlaggedContent, Thoughts
-from thinkwire.wires.sse_reply import SSEReplyDecoder
 from thinkwire.wires.tool_names import plain_name
 
 WIRE = "openai-chat"
@@ -87,11 +86,6 @@ class ReplyDecoder(SSEReplyDecoder):
         if isinstance(plain, list) and plain:
             plain = plain[0]  # Gemini's endpoint wraps an error in a list (2026-08)
         return lenient(plain, schema.Chunk, self.notices)
-
-    def end(self) -> None:
-        self.ended = True
-        self.flush()
-        self.out.append(Ended())
 
     # ---- one chunk -----------------------------------------------------------------------------------------------
 
