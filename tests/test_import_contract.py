@@ -22,7 +22,7 @@ LAYERS: list[set[str]] = [
     {"provenance"},
     {"capabilities"},
     {"wires"},
-    {"grammar", "fold", "call_order", "markup", "framing"},
+    {"grammar", "fold", "call_order", "tool_offer", "markup", "framing"},
     {"model"},
     {"faults", "limits"},
 ]

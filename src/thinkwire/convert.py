@@ -1,7 +1,7 @@
 """Any wire to any wire: the library's front door.
 
-    bytes ─▶ wire decoder ─▶ surrogate joiner ─▶ markup stage ─▶ call order ─▶ grammar ─▶ fold
-                                                                                      └─▶ wire encoder ─▶ bytes
+    bytes ─▶ wire decoder ─▶ surrogate joiner ─▶ markup stage ─▶ call order ─▶ grammar ─▶ calls back ─▶ fold
+                                                                                              └─▶ encoder ─▶ bytes
 
 One stage after the other, each a pure function of what it was fed. A stage that has nothing to do is skipped. Bad bytes
 end a stream in the target's own error ending and raise `WireFault` for whole replies and requests; nothing else comes
@@ -21,6 +21,7 @@ from thinkwire.grammar import Grammar
 from thinkwire.markup.profiles import find_profile
 from thinkwire.markup.stage import MarkupStage
 from thinkwire.model import Event, Failed, Notice, Notices, Reply
+from thinkwire.tool_offer import CallsBack, Offer, offer_tools
 from thinkwire.wires.registry import WIRES, find_wire
 
 __all__ = [
@@ -40,9 +41,10 @@ _LINE_PART = 64 * 1024
 class _Stages:
     """What stands between a decoder and an encoder."""
 
-    def __init__(self, notices: Notices, source: str, markup: str, model: str | None, tools: bool) -> None:
+    def __init__(self, notices: Notices, source: str, markup: str, model: str | None, tools: bool | Offer) -> None:
         profile = find_profile(markup, model, source)
-        self._markup = MarkupStage(profile, tools) if profile is not None else None
+        self._markup = MarkupStage(profile, bool(tools)) if profile is not None else None
+        self._calls_back = CallsBack(tools, notices) if isinstance(tools, Offer) and tools.known else None
         self._joiner: SurrogateJoiner | None = None
         self._calls = CallOrder()
         self._notices = notices
@@ -60,6 +62,8 @@ class _Stages:
             if self._markup.idle:
                 self._markup = None
         events = self.grammar.feed(self._calls.apply(events))
+        if self._calls_back is not None:
+            events = self._calls_back.apply(events)
         self.fold.add(events)
         return events
 
@@ -68,8 +72,9 @@ class StreamTranslator:
     """One streamed reply from one wire to another: bytes in, bytes out, at any cut.
 
     `model` is the upstream's model: it chooses inline markers and rules. `show_model` is the name that appears in the
-    output; absent, it is the source's own. `tools` says whether the request offered tools. `markup` names a marker
-    profile, or is `auto` or `none`.
+    output; absent, it is the source's own. `tools` says whether the request offered tools; the `Offer` of a translated
+    request says it too, and turns the calls back into those of the tools that the client knows. `markup` names a
+    marker profile, or is `auto` or `none`.
 
     Raises `Misuse` for names it does not know, and nothing else: bad bytes end the stream in the target's error form.
     """
@@ -81,7 +86,7 @@ class StreamTranslator:
         markup: str = "auto",
         model: str | None = None,
         show_model: str | None = None,
-        tools: bool = False,
+        tools: bool | Offer = False,
     ) -> None:
         self._notices = Notices()
         wire = find_wire(source)
@@ -153,8 +158,11 @@ class TranslatedReply(NamedTuple):
 
 
 class TranslatedRequest(NamedTuple):
+    """`tools` goes to whoever translates the reply: tools that the target does not know were offered as functions."""
+
     body: bytes
     notices: list[Notice]
+    tools: Offer
 
 
 def translate_reply(
@@ -165,7 +173,7 @@ def translate_reply(
     markup: str = "auto",
     model: str | None = None,
     show_model: str | None = None,
-    tools: bool = False,
+    tools: bool | Offer = False,
 ) -> TranslatedReply:
     """A whole reply from one wire to another; the parameters are those of `StreamTranslator`.
 
@@ -204,8 +212,9 @@ def translate_request(body: bytes, *, source: str, target: str, model: str | Non
     notices = Notices()
     origin, wanted = find_wire(source), find_wire(target)
     request = origin.decode_request(body, notices)
-    encoded = body if origin is wanted and model in (None, request.model) else None
-    if encoded is None:
-        rules = find_rules(target, model, request.model)
-        encoded = wanted.encode_request(request, source, notices, rules, model)
-    return TranslatedRequest(encoded, notices.as_list())
+    if origin is wanted and model in (None, request.model):
+        return TranslatedRequest(body, notices.as_list(), Offer(bool(request.tools)))
+    request, offer = offer_tools(request, wanted.tools, notices)
+    rules = find_rules(target, model, request.model)
+    encoded = wanted.encode_request(request, source, notices, rules, model)
+    return TranslatedRequest(encoded, notices.as_list(), offer)

@@ -35,7 +35,8 @@ class ReplyEncoder(Protocol):
 
 
 class Wire(NamedTuple):
-    """What a wire can do. `by_lines`: nothing comes of its stream before a line end."""
+    """What a wire can do. `by_lines`: nothing comes of its stream before a line end. `tools`: what it has beside plain
+    functions (tool_offer.py)."""
 
     name: str
     by_lines: bool
@@ -46,6 +47,7 @@ class Wire(NamedTuple):
     encode_fault: Callable[[Fault], dict[str, Any]]
     decode_request: Callable[[bytes, Notices], Request]
     encode_request: Callable[[Request, str, Notices, Rules, str | None], bytes]
+    tools: frozenset[str] = frozenset()
 
 
 _WIRES = (
