@@ -158,11 +158,14 @@ class TranslatedReply(NamedTuple):
 
 
 class TranslatedRequest(NamedTuple):
-    """`tools` goes to whoever translates the reply: tools that the target does not know were offered as functions."""
+    """`tools` goes to whoever translates the reply: tools that the target does not know were offered as functions.
+    `model` and `stream` are for wires that say these in the URL and not in the body."""
 
     body: bytes
     notices: list[Notice]
     tools: Offer
+    model: str
+    stream: bool | None
 
 
 def translate_reply(
@@ -213,8 +216,9 @@ def translate_request(body: bytes, *, source: str, target: str, model: str | Non
     origin, wanted = find_wire(source), find_wire(target)
     request = origin.decode_request(body, notices)
     if origin is wanted and model in (None, request.model):
-        return TranslatedRequest(body, notices.as_list(), Offer(bool(request.tools)))
+        offer = Offer(bool(request.tools))
+        return TranslatedRequest(body, notices.as_list(), offer, request.model, request.stream)
     request, offer = offer_tools(request, wanted.tools, notices)
     rules = find_rules(target, model, request.model)
     encoded = wanted.encode_request(request, source, notices, rules, model)
-    return TranslatedRequest(encoded, notices.as_list(), offer)
+    return TranslatedRequest(encoded, notices.as_list(), offer, model or request.model, request.stream)

@@ -1,8 +1,21 @@
 """What one endpoint or model takes and gives: one row of the capability table, as the request codecs see it.
 
 A value, no lookup: the table and its search are in `capabilities`, above the wires. A codec is handed the rules of its
-target and asks nothing about names. `control` and `off` are words of the target's wire; each wire's folder says how
-they are spelled. What a row does not say has the default here, which is the most cautious thing that works anywhere.
+target and asks nothing about names. What a row does not say has the default here, which is the most cautious thing that
+works anywhere. `control` and `off` are words of the target's wire:
+
+    wire              control (empty: the first)                                off
+    anthropic         thinking                                                  disabled, between_tools
+    openai-chat       effort, thinking, enable_thinking, template, reasoning,   none (the effort), disabled (the type),
+                      google, no                                                false (the switch), lowest
+    openai-responses  effort, no                                                none, lowest
+    gemini            level, budget, no                                         zero (the budget), lowest
+    bedrock           claude, reasoning_effort, reasoning, reasoningConfig,     disabled, between_tools, none, lowest
+                      reasoning_config, no
+    ollama            think, level, no                                          false, lowest
+
+`no`: no control at all is taken. `lowest`: it cannot be switched off, and the lowest effort is the nearest to it; with
+an empty `off` nothing is written. Each wire's folder says how a word is spelled.
 """
 
 from __future__ import annotations

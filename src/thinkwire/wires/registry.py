@@ -35,8 +35,9 @@ class ReplyEncoder(Protocol):
 
 
 class Wire(NamedTuple):
-    """What a wire can do. `by_lines`: nothing comes of its stream before a line end. `tools`: what it has beside plain
-    functions (tool_offer.py)."""
+    """What a wire can do. `by_lines`: nothing comes of its stream before a line end. `alive`: what may be written
+    between two events of its stream, and in front of the first, to show that the stream lives. `tools`: what it has
+    beside plain functions (tool_offer.py)."""
 
     name: str
     by_lines: bool
@@ -47,6 +48,7 @@ class Wire(NamedTuple):
     encode_fault: Callable[[Fault], dict[str, Any]]
     decode_request: Callable[[bytes, Notices], Request]
     encode_request: Callable[[Request, str, Notices, Rules, str | None], bytes]
+    alive: bytes
     tools: frozenset[str] = frozenset()
 
 
@@ -61,6 +63,7 @@ _WIRES = (
         anthropic_encoder.encode_fault,
         anthropic_request.decode_request,
         anthropic_request.encode_request,
+        anthropic_encoder.PING,
     ),
     Wire(
         "openai-chat",
@@ -72,6 +75,7 @@ _WIRES = (
         chat_encoder.encode_fault,
         chat_request.decode_request,
         chat_request.encode_request,
+        chat_encoder.COMMENT,
     ),
 )
 _BY_NAME = {wire.name: wire for wire in _WIRES}
