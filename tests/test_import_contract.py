@@ -15,7 +15,8 @@ import pytest
 SRC = Path(__file__).parent.parent / "src"
 
 LAYERS: list[set[str]] = [
-    {"cli", "lab"},
+    {"cli"},
+    {"lab"},
     {"gateway", "agent"},
     {""},  # thinkwire/__init__.py, the front door
     {"convert"},
