@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -34,12 +34,19 @@ WELCOME = b"""thinkwire lab: simulated thinking models behind every wire.
 
 
 class LabApp:
-    """Serves `personas` (all there are, if not said) and remembers the last `record` requests."""
+    """Serves `personas` (all there are, if not said) and remembers the last `record` requests. `log` is told of each
+    request when it is over."""
 
-    def __init__(self, personas: Iterable[Persona] | None = None, record: int = 256) -> None:
+    def __init__(
+        self,
+        personas: Iterable[Persona] | None = None,
+        record: int = 256,
+        log: Callable[[Record], None] | None = None,
+    ) -> None:
         self.personas = {persona.name: persona for persona in (PERSONAS if personas is None else personas)}
         self._speakers = {name: speaker_for(persona) for name, persona in self.personas.items()}
         self._records = Records(record)
+        self._log = log
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         match scope["type"]:
@@ -70,15 +77,20 @@ class LabApp:
         except NoSuchPlace as place:
             await delivery.deliver(_json(404, {"error": str(place)}), first=0, pace=0)
             return
-        await self._converse(request, setting, record, delivery, receive)
+        self._records.add(record)
+        try:
+            await self._converse(request, setting, record, delivery, receive)
+        finally:
+            if self._log is not None:
+                self._log(record)
 
     async def _converse(
         self, request: Request, setting: Setting, record: Record, delivery: Delivery, receive: Receive
     ) -> None:
-        self._records.add(record)
         speaker = self._speakers[setting.persona.name]
         try:
             record.body = await read_body(receive)
+            self._records.fit()
             asked = replace(request, body=record.body)
             answer = _greeting() if _is_knock(asked) else speaker.answer(asked, setting)
         except Gone:

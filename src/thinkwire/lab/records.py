@@ -61,6 +61,9 @@ class Records:
 
     def add(self, record: Record) -> None:
         self._kept.append(record)
+
+    def fit(self) -> None:
+        """To be called when a body has come."""
         size = sum(len(kept.body) for kept in self._kept)
         while size > BYTES:
             size -= len(self._kept.popleft().body)

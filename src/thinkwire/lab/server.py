@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import uvicorn
 
@@ -18,8 +18,10 @@ STOPPING = 10.0
 class LabServer(uvicorn.Server):
     """A server that can be waited for, and that does not wait for its clients when it stops: some faults never end."""
 
-    def __init__(self, app: Any, listening: socket.socket, *, log: bool = False) -> None:
-        config = uvicorn.Config(app, log_config=None, access_log=log, lifespan="off", ws="none", server_header=False)
+    def __init__(self, app: LabApp, listening: socket.socket) -> None:
+        config = uvicorn.Config(
+            cast("Any", app), log_config=None, access_log=False, lifespan="off", ws="none", server_header=False
+        )
         super().__init__(config)
         self._listening = listening
         self.ready = threading.Event()

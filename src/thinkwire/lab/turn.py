@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 Json = dict[str, Any]
 
 QUESTION = 2000
@@ -83,6 +85,6 @@ def question_in(texts: tuple[str, ...]) -> str:
     return (typed or list(texts))[-1][:QUESTION]
 
 
-def tokens(size: int) -> int:
-    """About how many tokens so many bytes of a request are."""
-    return max(1, size // 4)
+def tokens(body: Json, *names: str) -> int:
+    """About how many tokens these fields of a request are."""
+    return max(1, len(msgspec.json.encode([body[name] for name in names if name in body])) // 4)

@@ -73,12 +73,12 @@ class AnthropicSpeaker(Speaker):
             shows=thinking.shows,
             stream=body.get("stream") is True,
             max_tokens=max_tokens,
-            prompt_tokens=tokens(len(request.body)),
+            prompt_tokens=tokens(body, "system", "messages", "tools"),
             messages=len(messages),
         )
 
-    def count(self, size: int) -> Json:
-        return {"input_tokens": size}
+    def count(self, body: Json) -> Json:
+        return {"input_tokens": tokens(body, "system", "messages", "tools")}
 
     # ---- streams ----
 

@@ -68,7 +68,7 @@ class BedrockSpeaker(Speaker):
             shows=shows,
             stream=operation.stream,
             max_tokens=max_tokens,
-            prompt_tokens=tokens(len(request.body)),
+            prompt_tokens=tokens(body, "system", "messages", "toolConfig"),
             messages=len(messages),
         )
 

@@ -56,7 +56,7 @@ class ChatSpeaker(Speaker):
             thinks=self._thinks(body),
             stream=body.get("stream") is True,
             max_tokens=at_least_one(body, "max_completion_tokens") or at_least_one(body, "max_tokens"),
-            prompt_tokens=tokens(len(request.body)),
+            prompt_tokens=tokens(body, "messages", "tools"),
             messages=len(messages),
             wishes=frozenset({"usage"} if with_usage else ()),
         )

@@ -67,12 +67,12 @@ class GeminiSpeaker(Speaker):
             shows=_field(thinking, "includeThoughts") is True,
             stream=operation.stream,
             max_tokens=at_least_one(limit, "maxOutputTokens"),
-            prompt_tokens=tokens(len(request.body)),
+            prompt_tokens=tokens(body, "systemInstruction", "contents", "tools"),
             messages=len(contents),
         )
 
-    def count(self, size: int) -> Json:
-        return {"totalTokens": size}
+    def count(self, body: Json) -> Json:
+        return {"totalTokens": tokens(body, "systemInstruction", "contents", "tools")}
 
     # ---- replies ----
 
@@ -190,7 +190,7 @@ def _choice(calling: Json) -> str:
     allowed = _field(calling, "allowedFunctionNames")
     if isinstance(allowed, list) and allowed:
         return f"={allowed[0]}"
-    return {"ANY": "any", "NONE": "none"}.get(str(calling.get("mode")).upper(), "auto")
+    return {"ANY": "any", "NONE": "none"}.get(str(calling.get("mode", "auto")).upper(), "auto")
 
 
 def _thinks(thinking: Json) -> bool:

@@ -52,7 +52,7 @@ class OllamaSpeaker(Speaker):
             thinks=think is not False,  # absent: today's thinking models think
             stream=body.get("stream") is not False,
             max_tokens=limit if isinstance(limit, int) and limit > 0 else None,
-            prompt_tokens=tokens(len(request.body)),
+            prompt_tokens=tokens(body, "messages", "tools"),
             messages=len(messages),
         )
 

@@ -60,7 +60,7 @@ class ResponsesSpeaker(Speaker):
             shows=summary is not None,
             stream=body.get("stream") is True,
             max_tokens=at_least_one(body, "max_output_tokens"),
-            prompt_tokens=tokens(len(request.body)),
+            prompt_tokens=tokens(body, "instructions", "input", "tools"),
             messages=len(items),
         )
 

@@ -21,7 +21,7 @@ from thinkwire.lab.mind import Reply
 from thinkwire.lab.personas import Persona
 from thinkwire.lab.piece import Piece
 from thinkwire.lab.setting import Setting
-from thinkwire.lab.turn import Json, Refused, Turn, tokens
+from thinkwire.lab.turn import Json, Refused, Turn
 
 CREATED = 1_767_225_600
 """When everything here was made. Replies are the same every time, so no clock."""
@@ -86,7 +86,7 @@ class Speaker(ABC):
         """The list of models, where `operation` knows one."""
         raise NotImplementedError
 
-    def count(self, size: int) -> Json:
+    def count(self, body: Json) -> Json:
         """The reply to a request to count tokens, where `operation` knows one."""
         raise NotImplementedError
 
@@ -120,7 +120,7 @@ class Speaker(ABC):
             return fault.answer(request.place).with_headers(*self.headers("0"))
         body = read_body(request.body)
         if operation.name == "count":
-            return self._json(self.count(tokens(len(request.body))))
+            return self._json(self.count(body))
         return self._reply(request, operation, body, setting, fault)
 
     def _reply(
