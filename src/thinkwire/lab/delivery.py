@@ -88,30 +88,31 @@ class Delivery:
         await self._send({"type": "http.response.body", "body": b""})
 
     async def _break_off(self, signal: Signal, leaving: asyncio.Future[None]) -> None:
-        if signal is not Signal.STALL:
-            self._record.ended = "cut"
-            self._close(reset=signal is Signal.RESET)
-            return
-        await leaving
-        raise Gone
-
-    def _close(self, *, reset: bool) -> None:
-        """ASGI has no word for this. uvicorn's connection is taken in hand; another server closes by itself when an
-        application returns without having ended its answer."""
+        if signal is Signal.STALL:
+            await leaving
+            raise Gone
+        self._record.ended = "cut"
+        # ASGI has no word for what comes now, so uvicorn's own connection is taken in hand. Any other server closes by
+        # itself when an application returns without having ended its answer.
         transport = getattr(getattr(self._send, "__self__", None), "transport", None)
-        if not isinstance(transport, asyncio.WriteTransport):
-            return
-        if not reset:
-            transport.close()
-            return
-        connection = transport.get_extra_info("socket")
-        with socket.socket(fileno=os.dup(connection.fileno())) as mine:
-            mine.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        transport.abort()
+        if transport is not None:
+            close(transport, reset=signal is Signal.RESET)
+            await leaving
 
     async def _left(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+
+def close(transport: asyncio.Transport, *, reset: bool) -> None:
+    """Closes a connection as it is, after what was written; with `reset`, at once and without a farewell."""
+    if not reset:
+        transport.close()
+        return
+    number = transport.get_extra_info("socket").fileno()
+    with socket.socket(fileno=os.dup(number)) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
 
 
 async def _pause(leaving: asyncio.Future[None], seconds: float) -> None:
