@@ -70,12 +70,12 @@ LARGE = {"giant-event", "no-newline", "empty-events", "comments", "gzip-bomb"}
 @pytest.mark.parametrize("persona", STREAMS)
 def test_every_fault_on_every_wire_changes_the_stream(fault: str, persona: str, line: Line) -> None:
     path, body = STREAMS[persona]
-    right = line.say(f"/{persona}{path}", body)
+    right = line.say(f"/{persona},size=6{path}", body)
     if fault in ("close", "reset"):
         with pytest.raises((http.client.IncompleteRead, ConnectionError)):
-            line.say(f"/{persona},fault={fault}{path}", body)
+            line.say(f"/{persona},size=6,fault={fault}{path}", body)
         return
-    wrong = line.say(f"/{persona},fault={fault}{path}", body)
+    wrong = line.say(f"/{persona},size=6,fault={fault}{path}", body)
     same_bytes = fault == "slow-drip" or (persona == "ollama" and fault.endswith("-index"))  # which has no indexes
     assert (wrong.body == right.body) is same_bytes
     if fault in ("cut", "cut-call"):

@@ -99,9 +99,7 @@ def test_signatures_arrive_untouched(name: str, converted: object, line: Line) -
     assert [holds("redacted", data) for data in redacted] == ([] if name == "details" else [True])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the field waits at a `<`; its copy is ahead and taken for text"
-)
+@pytest.mark.xfail(strict=True, reason="the field waits at a `<`; its copy is ahead and taken for text")
 def test_a_sign_like_a_marker_in_a_thought_that_comes_twice(line: Line) -> None:
     [minimax] = [persona for persona in KNOWN if persona.name == "minimax"]
     reply, _ = streamed(minimax, "", "anthropic", line, tools=False)
