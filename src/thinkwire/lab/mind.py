@@ -54,7 +54,7 @@ _WORD = re.compile(r"\s*\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class Said:
     words: tuple[str, ...]
 
     @property
@@ -62,13 +62,16 @@ class Thought:
         return "".join(self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    words: tuple[str, ...]
+class Thought(Said):
+    """What the model thinks before it speaks."""
 
-    @property
-    def text(self) -> str:
-        return "".join(self.words)
+    __slots__ = ()
+
+
+class Text(Said):
+    """What it says."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
