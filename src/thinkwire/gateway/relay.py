@@ -1,0 +1,95 @@
+"""What happens to the bytes of a streamed reply between the upstream and the client.
+
+Two ways: `StreamTranslator` where anything must be converted, and `Passing` where the client speaks the upstream's wire
+and nothing is to be changed. Both give bytes out for bytes in, and an `ending` that says how the reply ended.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+from thinkwire.faults import Fault, WireFault
+from thinkwire.gateway.boundary import boundary_of
+from thinkwire.model import Ended, Event, Failed, Finished, Notices, Started, Usage, UsageSeen
+from thinkwire.wires.registry import find_wire
+
+Ending = Finished | Failed
+
+_TAIL = 8
+"""Reads that are kept for a look at the ending. The last words of every wire (finish, usage, terminal) fit in them."""
+
+
+class Relay(Protocol):
+    """`feed` and `finish` as a translator has them; `fail` is for what no bytes tell."""
+
+    ending: Ending | None
+
+    def feed(self, data: bytes) -> bytes: ...
+    def finish(self) -> bytes: ...
+    def fail(self, fault: Fault) -> bytes: ...
+
+
+class Passing:
+    """Bytes through, cut only between two events, so that an error ending can always be written behind them.
+
+    Nothing is decoded on the way. At the end the last reads go through the wire's own decoder, which tells whether the
+    provider's terminal came, and the counts that metrics want.
+    """
+
+    def __init__(self, wire: str) -> None:
+        self._wire = wire
+        self._boundary = boundary_of(wire)
+        self._tail: deque[bytes] = deque(maxlen=_TAIL)
+        self.ending: Ending | None = None
+
+    def feed(self, data: bytes) -> bytes:
+        if self.ending is not None:
+            return b""
+        try:
+            data = self._boundary.feed(data)
+        except WireFault as fault:
+            return self.fail(fault)
+        if data:
+            self._tail.append(data)
+        return data
+
+    def finish(self) -> bytes:
+        """The upstream has closed. The beginning of an event is given out only if it completes the reply."""
+        if self.ending is not None:
+            return b""
+        held = self._boundary.held()
+        events = self._read_tail(held)
+        failed = next((event for event in events if isinstance(event, Failed)), None)
+        if failed is None:
+            self.ending = _finished(events)
+            return held
+        if failed.fault.code in ("cut", "malformed"):
+            return self.fail(failed.fault)
+        self.ending = failed  # the upstream said it itself, and it went through
+        return b""
+
+    def fail(self, fault: Fault) -> bytes:
+        self.ending = Failed(fault)
+        return find_wire(self._wire).reply_encoder(Notices(), None).encode([self.ending])
+
+    def _read_tail(self, held: bytes) -> list[Event]:
+        decoder = find_wire(self._wire).reply_decoder(Notices())
+        try:
+            return decoder.feed(b"".join(self._tail) + held) + decoder.finish()
+        except WireFault as fault:
+            return [Failed(fault)]
+
+
+def _finished(events: list[Event]) -> Finished:
+    """What the end of the stream said."""
+    finished, usage = Finished("end_turn"), Usage()
+    for event in events:
+        if isinstance(event, Finished):
+            finished = event
+        counted = event.usage if isinstance(event, Started | UsageSeen | Finished) else None
+        if counted is not None:
+            usage = usage.updated(counted)
+        if isinstance(event, Ended):
+            break
+    return Finished(finished.reason, finished.stop_sequence, usage)
