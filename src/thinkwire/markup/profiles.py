@@ -10,6 +10,7 @@ thinking, an answer without a closer is an answer.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal
 
@@ -85,6 +86,7 @@ def _load() -> tuple[dict[str, Profile], tuple[Row, ...]]:
 PROFILES, ROWS = _load()
 
 
+@lru_cache(maxsize=1024)  # asked once per reply, and the rows are many
 def find_profile(markup: str, model: str | None = None, wire: str = "openai-chat") -> Profile | None:
     """The profile to read inline markers by, or None where none are to be read.
 

@@ -90,6 +90,7 @@ class Connection(asyncio.Protocol):
         self._status = 0
         self._head_given = False
         self._counted = False  # the head says how long the body is
+        self._stays = False  # and that the connection stays open
         self._complete = False
 
     # ---- the caller's side ---------------------------------------------------------------------------------------
@@ -162,7 +163,7 @@ class Connection(asyncio.Protocol):
 
     def _end(self, call: Call) -> None:
         self._call = call.connection = None
-        reusable = self._parser.should_keep_alive() and self.is_open
+        reusable = self._stays and self.is_open
         self._clear()
         if reusable:
             self._owner.free(self)
@@ -203,6 +204,7 @@ class Connection(asyncio.Protocol):
             self._headers = []  # an interim reply: the real one follows
             return
         self._status = status
+        self._stays = self._parser.should_keep_alive()
         self._counted = status in (204, 304) or any(
             name in (b"content-length", b"transfer-encoding") for name, _ in self._headers
         )
