@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from thinkwire.call_order import CallOrder
 from thinkwire.capabilities import find_rules
 from thinkwire.faults import Fault, Misuse, WireFault
@@ -20,7 +22,7 @@ from thinkwire.framing.surrogates import SurrogateJoiner
 from thinkwire.grammar import Grammar
 from thinkwire.markup.profiles import find_profile
 from thinkwire.markup.stage import MarkupStage
-from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules
+from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules, Started, Usage
 from thinkwire.tool_offer import CallsBack, Offer, offer_tools
 from thinkwire.wires.registry import WIRES, find_wire
 
@@ -78,6 +80,7 @@ class StreamTranslator:
     output; absent, it is the source's own. `tools` says whether the request offered tools; the `Offer` of a translated
     request says it too, and turns the calls back into those of the tools that the client knows. `markup` names a
     marker profile, or is `auto` or `none`. Unless `folded`, there is no `reply`, and memory does not grow with it.
+    `input_tokens` is an estimate that stands in the output until the source counts for itself.
 
     Raises `Misuse` for names it does not know, and nothing else: bad bytes end the stream in the target's error form.
     """
@@ -91,12 +94,14 @@ class StreamTranslator:
         show_model: str | None = None,
         tools: bool | Offer = False,
         folded: bool = True,
+        input_tokens: int | None = None,
     ) -> None:
         self._notices = Notices()
         wire = find_wire(source)
         self._decoder = wire.reply_decoder(self._notices)
         self._encoder = find_wire(target).reply_encoder(self._notices, show_model)
         self._stages = _Stages(self._notices, source, markup, model, tools, folded)
+        self._input_tokens = input_tokens
         self.ending: Finished | Failed | None = None
         self._by_lines = wire.by_lines
         self._held: list[bytes] = []  # parts of a line whose end has not come
@@ -149,10 +154,24 @@ class StreamTranslator:
     def _write(self, events: list[Event]) -> bytes:
         if not events:
             return b""
+        if self._input_tokens is not None:
+            events = self._estimated(events, self._input_tokens)
         events = self._stages.apply(events, self._decoder.halves)
         if self._stages.grammar.ended and events:
             self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
         return self._encoder.encode(events)
+
+    def _estimated(self, events: list[Event], tokens: int) -> list[Event]:
+        """The beginning of the reply, with the estimate if the source does not count there."""
+        for at, event in enumerate(events):
+            if isinstance(event, Started):
+                self._input_tokens = None
+                if event.usage is None or event.usage.input is None:
+                    self._notices.add("estimated", "usage.input", "until the source counts")
+                    usage = (event.usage or Usage()).updated(Usage(input=tokens))
+                    return [*events[:at], replace(event, usage=usage), *events[at + 1 :]]
+                break
+        return events
 
     @property
     def notices(self) -> list[Notice]:
@@ -175,13 +194,14 @@ class TranslatedReply(NamedTuple):
 
 class TranslatedRequest(NamedTuple):
     """`tools` goes to whoever translates the reply: tools that the target does not know were offered as functions.
-    `model` and `stream` are for wires that say these in the URL and not in the body."""
+    `model` and `stream` are for wires that say these in the URL and not in the body. `request` is what was read."""
 
     body: bytes
     notices: list[Notice]
     tools: Offer
     model: str
     stream: bool | None
+    request: Request
 
 
 def translate_reply(
@@ -248,7 +268,7 @@ def translate_request(
         request.stream = stream
     if origin is wanted and model in (None, request.model):
         offer = Offer(bool(request.tools))
-        return TranslatedRequest(body, notices.as_list(), offer, request.model, request.stream)
+        return TranslatedRequest(body, notices.as_list(), offer, request.model, request.stream, request)
     return _write_request(request, source, target, model, rules, notices)
 
 
@@ -256,7 +276,7 @@ def _write_request(
     request: Request, source: str, target: str, model: str | None, rules: Rules | None, notices: Notices
 ) -> TranslatedRequest:
     wanted = find_wire(target)
-    request, offer = offer_tools(request, wanted.tools, notices)
+    offered, offer = offer_tools(request, wanted.tools, notices)
     rules = rules or find_rules(target, model, request.model)
-    encoded = wanted.encode_request(request, source, notices, rules, model)
-    return TranslatedRequest(encoded, notices.as_list(), offer, model or request.model, request.stream)
+    encoded = wanted.encode_request(offered, source, notices, rules, model)
+    return TranslatedRequest(encoded, notices.as_list(), offer, model or request.model, request.stream, request)

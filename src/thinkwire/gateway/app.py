@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
+from importlib.metadata import version
 from itertools import count
 from secrets import token_hex
 from typing import Any
 
-from thinkwire.faults import Fault
+from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask, read_ask, read_credentials
+from thinkwire.gateway.catalog import list_models, show_model
+from thinkwire.gateway.counting import estimate_tokens, write_count
 from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
 from thinkwire.gateway.faces import Route, find_route
 from thinkwire.gateway.record import Record
-from thinkwire.gateway.routing import Routes
 from thinkwire.gateway.settings import Settings
+from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.upstream.pool import Pool
 from thinkwire.gateway.writer import Send
+from thinkwire.model import Notices
+from thinkwire.wires.registry import find_wire
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Observer = Callable[[Record], None]
@@ -39,9 +44,7 @@ class Gateway:
         self.pool = Pool(settings.limits.connect)
 
     def apply(self, settings: Settings) -> None:
-        self.settings = settings
-        self.routes = Routes(settings)
-        self._keys = [key.encode() for key in settings.server.keys]
+        self.setup = Setup(settings)
         if self.active not in settings.backends:
             self.active = None
 
@@ -74,47 +77,55 @@ class Gateway:
             status, problem = (405, "not by this method") if route else (404, "there is nothing at this path")
             await _answer(send, status, write_error("openai-chat", Fault("not_found", problem, blame="client")))
             return
-        if self._keys and not self._admits(read_credentials(scope["headers"], query)):
+        if self.setup.keys and not self._admits(read_credentials(scope["headers"], query)):
             fault = Fault("authentication", "this gateway wants one of its keys", blame="client", phase="request")
             await _answer(send, fault.status, write_error(route.wire, fault))
             return
-        if route.operation == "generate":
-            await self._generate(route, scope["headers"], query, receive, send)
+        match route.operation:
+            case "generate" | "count":
+                await self._generate(route, scope["headers"], query, receive, send)
+            case "models" | "model":
+                await self._models(route, scope["headers"], send)
+            case "version":
+                await _answer(send, 200, b'{"version":"%b"}' % version("thinkwire").encode())
+            case "alive":
+                await _answer(send, 200, b'{"service":"thinkwire"}')
 
     def _admits(self, credentials: tuple[tuple[bytes, bytes], ...]) -> bool:
-        return any(hmac.compare_digest(key, shown) for _, shown in credentials for key in self._keys)
+        return any(hmac.compare_digest(key, shown) for _, shown in credentials for key in self.setup.keys)
 
     # ---- generation ----------------------------------------------------------------------------------------------
 
     async def _generate(
         self, route: Route, headers: list[tuple[bytes, bytes]], query: bytes, receive: Receive, send: Send
     ) -> None:
-        settings = self.settings
-        if self.open >= settings.limits.streams:
+        setup = self.setup
+        if self.open >= setup.limits.streams:
             fault = Fault(
                 "overloaded", "this gateway has as many requests open as it takes", blame="gateway", status=503
             )
             await _answer(send, 503, write_error(route.wire, fault), [(b"retry-after", b"1")])
             return
-        body = await _read_body(receive, settings.limits.body)
+        body = await _read_body(receive, setup.limits.body)
         if body is None:
             return
-        if len(body) > settings.limits.body:
-            fault = Fault("too_large", f"larger than {settings.limits.body} bytes", blame="client", phase="request")
+        if len(body) > setup.limits.body:
+            fault = Fault("too_large", f"larger than {setup.limits.body} bytes", blame="client", phase="request")
             await _answer(send, 413, write_error(route.wire, fault), [(b"connection", b"close")])
             return
         ask = read_ask(route, body, headers, query, f"{self._prefix}-{next(self._ids)}")
-        targets = self.routes.find(ask.model, self.active)
+        targets = setup.routes.find(ask.model, self.active)
         if not targets:
             fault = Fault("not_found", "no backend is configured for this model", blame="client", phase="request")
             await _answer(send, 404, write_error(route.wire, fault))
             return
-        await self._exchange(ask, settings, targets, receive, send)
+        if route.operation == "count" and setup.targets[targets[0]].wire != route.wire:
+            await self._estimate(ask, send)
+            return
+        await self._exchange(ask, setup, targets, receive, send)
 
-    async def _exchange(
-        self, ask: Ask, settings: Settings, targets: tuple[str, ...], receive: Receive, send: Send
-    ) -> None:
-        exchange = Exchange(self, ask, settings, targets, send)
+    async def _exchange(self, ask: Ask, setup: Setup, targets: tuple[str, ...], receive: Receive, send: Send) -> None:
+        exchange = Exchange(self, ask, setup, targets, send)
         self.open += 1
         try:
             exchange.begin()
@@ -123,6 +134,31 @@ class Gateway:
         finally:
             self.open -= 1
             exchange.client_gone()
+
+    # ---- what is answered here -----------------------------------------------------------------------------------
+
+    async def _estimate(self, ask: Ask, send: Send) -> None:
+        """A count for a client whose backend speaks another wire."""
+        wire = ask.route.wire
+        try:
+            body = write_count(wire, estimate_tokens(find_wire(wire).decode_request(ask.body, Notices())))
+        except WireFault as fault:
+            await _answer(send, fault.status, write_error(wire, fault))
+            return
+        await _answer(send, 200, body, [(b"x-thinkwire-notices", b"estimated")])
+
+    async def _models(self, route: Route, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+        wire = route.wire
+        if wire == "openai-chat" and any(name == b"anthropic-version" for name, _ in headers):
+            wire = "anthropic"
+        names = self.setup.routes.names()
+        if route.operation == "models":
+            await _answer(send, 200, list_models(wire, names))
+        elif route.model in names:
+            await _answer(send, 200, show_model(wire, route.model or ""))
+        else:
+            fault = Fault("not_found", "no backend is configured for this model", blame="client", phase="request")
+            await _answer(send, 404, write_error(wire, fault))
 
 
 async def _read_body(receive: Receive, most: int) -> bytes | None:

@@ -15,18 +15,19 @@ from collections.abc import Callable
 from typing import Protocol
 
 from thinkwire import limits
+from thinkwire.convert import as_reply_fault
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask
 from thinkwire.gateway.errors import end_code, may_retry, read_refusal, write_error
 from thinkwire.gateway.faces import STREAM_TYPES
 from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
-from thinkwire.gateway.relay import Relay
-from thinkwire.gateway.settings import Settings
+from thinkwire.gateway.relay import Relay, ending_of
+from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.upstream.connection import Call, Header
 from thinkwire.gateway.upstream.pool import Pool
 from thinkwire.gateway.writer import ClientWriter, Send
-from thinkwire.model import Failed, Notice
+from thinkwire.model import Failed, Notice, Notices
 from thinkwire.wires.registry import find_wire
 
 _JSON = (b"content-type", b"application/json")
@@ -51,10 +52,10 @@ class Owner(Protocol):
 class Exchange:
     """`begin`, then `client_gone` when the client left, if it is not `done` by then."""
 
-    def __init__(self, owner: Owner, ask: Ask, settings: Settings, targets: tuple[str, ...], send: Send) -> None:
+    def __init__(self, owner: Owner, ask: Ask, setup: Setup, targets: tuple[str, ...], send: Send) -> None:
         self._owner = owner
         self._ask = ask
-        self._settings = settings
+        self._setup = setup
         self._targets = targets
         self._target = 0
         self._tries = 0  # of this target
@@ -91,7 +92,7 @@ class Exchange:
         self._size = 0
         self._last_in = self._loop.time()
         try:
-            self._plan = make_plan(self._ask, name, self._settings.backends[name], self._settings)
+            self._plan = make_plan(self._ask, self._setup.targets[name], self._setup.settings)
         except WireFault as fault:
             self._refuse(fault)
             return
@@ -103,7 +104,7 @@ class Exchange:
         """Whether another attempt is made, here or at the next backend."""
         if self._writer.started or not may_retry(fault):
             return False
-        bounds = self._settings.limits
+        bounds = self._setup.limits
         wait = self._wait_asked(bounds.backoff * 2**self._tries)
         if self._tries < bounds.retries and wait <= bounds.retry_after:
             self._tries += 1
@@ -229,24 +230,37 @@ class Exchange:
         plan = self._plan
         assert plan is not None
         try:
-            reply = plan.whole(body, self._ask)
+            self._reply(200, self._passed(plan, body) if plan.passes else self._converted(plan, body), "ok")
         except WireFault as fault:
             if not self._again(fault):
                 self._refuse(fault)
-            return
+
+    def _converted(self, plan: Plan, body: bytes) -> bytes:
+        reply = plan.whole(body, self._ask)
         self._record.usage = reply.reply.usage
         self._record.stop = reply.reply.stop or ""
         self._record.notices = reply.notices
-        self._reply(200, body if plan.passes else reply.body, "ok")
+        return reply.body
+
+    def _passed(self, plan: Plan, body: bytes) -> bytes:
+        """The body as it came, once it was seen to be a reply."""
+        if self._ask.route.operation == "generate":
+            events, _ = find_wire(plan.target.wire).decode_reply(body, Notices())
+            ending = ending_of(events)
+            if isinstance(ending, Failed):
+                raise as_reply_fault(ending)
+            self._record.usage = ending.usage
+            self._record.stop = ending.reason
+        return body
 
     def _refused(self, body: bytes) -> None:
         """The upstream answered with an error status."""
         plan = self._plan
         assert plan is not None
-        fault = read_refusal(plan.backend.wire, self._status, body)
+        fault = read_refusal(plan.target.wire, self._status, body)
         if self._again(fault):
             return
-        same = plan.backend.wire == self._ask.route.wire and fault.message and body[:1] in (b"{", b"[")
+        same = plan.target.wire == self._ask.route.wire and fault.message and body[:1] in (b"{", b"[")
         self._reply(fault.status, body if same else write_error(self._ask.route.wire, fault), end_code(fault))
 
     def _refuse(self, fault: Fault) -> None:
@@ -273,8 +287,8 @@ class Exchange:
         headers = [(b"x-thinkwire-request-id", self._ask.request_id.encode())]
         if plan is None:
             return headers
-        headers.append((b"x-thinkwire-backend", plan.name.encode()))
-        same = plan.backend.wire == self._ask.route.wire
+        headers.append((b"x-thinkwire-backend", plan.target.name.encode()))
+        same = plan.target.wire == self._ask.route.wire
         for name, value in self._headers:
             if (same and name not in _NOT_PASSED) or name in _FOR_EVERY_WIRE:
                 headers.append((name, value))
@@ -336,7 +350,7 @@ class Exchange:
             self._timer = self._loop.call_at(max(due, now + 0.01), self._watch)
 
     def _deadlines(self) -> list[tuple[float, Callable[[], None]]]:
-        bounds = self._settings.limits
+        bounds = self._setup.limits
         dues: list[tuple[float, Callable[[], None]]] = [(self._record.began + bounds.total, self._too_long)]
         if self._writer.waits:
             dues.append((self._stalled_at + bounds.write_stall, self._client_stalled))
@@ -360,7 +374,7 @@ class Exchange:
 
     def _upstream_silent(self) -> None:
         phase = "stream" if self._relay is not None else "headers"
-        self._tries = self._settings.limits.retries  # whoever does not answer is not asked again
+        self._tries = self._setup.limits.retries  # whoever does not answer is not asked again
         self._abandon(Fault("timeout", "the upstream said nothing for too long", phase=phase))  # type: ignore[arg-type]
 
     def _client_stalled(self) -> None:
@@ -369,7 +383,7 @@ class Exchange:
 
     def _too_long(self) -> None:
         self._target = len(self._targets) - 1
-        self._tries = self._settings.limits.retries
+        self._tries = self._setup.limits.retries
         self._abandon(Fault("timeout", "the reply took longer than this gateway allows", blame="gateway"))
 
 

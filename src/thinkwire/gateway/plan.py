@@ -6,22 +6,20 @@ sends the client's own bytes; everything else goes through the library's front d
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import quote, urlsplit
 
-from thinkwire.capabilities import find_rules
 from thinkwire.convert import StreamTranslator, TranslatedReply, translate_reply, translate_request
 from thinkwire.faults import WireFault
 from thinkwire.gateway.asking import AUTHORIZATION, Ask, Headers
+from thinkwire.gateway.counting import estimate_tokens
 from thinkwire.gateway.relay import Passing, Relay
-from thinkwire.gateway.settings import PASSTHROUGH, Backend, Settings
+from thinkwire.gateway.settings import PASSTHROUGH, Settings
+from thinkwire.gateway.target import Reading, Target
 from thinkwire.gateway.upstream.pool import Place
-from thinkwire.markup.profiles import find_profile
-from thinkwire.model import Notice, Rules
+from thinkwire.model import Notice
 from thinkwire.tool_offer import Offer
 
-_OURS = {
+_NOT_PASSED = {
     *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"),
     *(b"te", b"trailer", b"transfer-encoding", b"upgrade"),
     *(b"host", b"content-length", b"content-type", b"accept", b"accept-encoding", b"cookie", b"expect", b"origin"),
@@ -29,19 +27,15 @@ _OURS = {
 }
 """Headers of the client that are never passed on as they are, not even to its own wire."""
 
-_CREDENTIAL_HEADER = {"anthropic": b"x-api-key", "gemini": b"x-goog-api-key"}
-"""Where a wire wants its key, if not as a bearer."""
-
 _GATEWAY_KEY = b"x-thinkwire-key"
-_ANTHROPIC_VERSION = b"anthropic-version: 2023-06-01\r\n"
-_ACCEPT = {True: b"text/event-stream, application/json", False: b"application/json"}
+_COUNT_AT_START = ("anthropic",)
+"""Faces that say the input's size before the upstream may have counted it."""
 
 
 class Plan(NamedTuple):
-    """`rules` and `offer` are for the reply; `passes` if the reply goes through as it comes."""
+    """`passes`: the reply goes through as it comes. `offer` is how the tools were offered."""
 
-    name: str
-    backend: Backend
+    target: Target
     place: Place
     request: bytes
     stream: bool
@@ -51,25 +45,27 @@ class Plan(NamedTuple):
     markup: str
     offer: Offer
     notices: list[Notice]
+    input_tokens: int | None = None
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
-            return Passing(self.backend.wire)
+            return Passing(self.target.wire)
         return StreamTranslator(
-            source=self.backend.wire,
+            source=self.target.wire,
             target=ask.route.wire,
             markup=self.markup,
             model=self.model or None,
             show_model=self.show_model,
             tools=self.offer,
             folded=False,
+            input_tokens=self.input_tokens,
         )
 
     def whole(self, body: bytes, ask: Ask) -> TranslatedReply:
         """A reply in one piece, converted. Raises `WireFault`."""
         return translate_reply(
             body,
-            source=self.backend.wire,
+            source=self.target.wire,
             target=ask.route.wire,
             markup=self.markup,
             model=self.model or None,
@@ -78,108 +74,70 @@ class Plan(NamedTuple):
         )
 
 
-def make_plan(ask: Ask, name: str, backend: Backend, settings: Settings) -> Plan:
+def make_plan(ask: Ask, target: Target, settings: Settings) -> Plan:
     """Raises `WireFault` for a request that cannot be read, or that this backend cannot be asked."""
-    model = backend.model or ask.model
-    rules = backend_rules(backend, model)
-    markup = rules.markup if backend.markup == "auto" else backend.markup
-    profile = find_profile(markup, model or None, backend.wire)
-    same = ask.route.wire == backend.wire
-    passes = same and profile is None and model == ask.model
-    if passes:
-        body, offer, notices = ask.body, Offer(), []
-    else:
-        route = ask.route
-        translated = translate_request(
-            ask.body,
-            source=route.wire,
-            target=backend.wire,
-            model=model or None,
-            rules=rules,
-            asked_model=route.model,
-            stream=route.stream,
-        )
-        body, offer, notices = translated.body, translated.tools, translated.notices
-    header, key = _credential(ask, backend, settings)
-    target = _endpoint(backend.base_url)
-    path = target.path + upstream_path(backend, model, ask.stream)
-    head = b"".join(
-        [
-            b"POST %b HTTP/1.1\r\nhost: %b\r\n" % (path.encode("ascii"), target.host),
-            b"content-type: application/json\r\naccept: %b\r\n" % _ACCEPT[ask.stream],
-            b"accept-encoding: identity\r\n",
-            _key_header(header, key),
-            _passed_headers(ask.headers, backend, same),
-            *(b"%b: %b\r\n" % (field.encode(), value.encode()) for field, value in backend.headers.items()),
-            b"content-length: %d\r\n\r\n" % len(body),
-        ]
+    model = target.backend.model or ask.model
+    reading = target.read(model)
+    same = ask.route.wire == target.wire
+    header, key = _credential(ask, target, settings)
+    head = target.head(ask.route.operation, model, ask.stream) + _key_header(header, key)
+    head += _passed_headers(ask.headers, target) if same else _OWN_HEADERS[target.wire == "anthropic"]
+    place = Place(target.host, target.port, target.tls, key)
+    if same and model == ask.model and not reading.marked:
+        request = _joined(head, ask.body)
+        return Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
+    return _converting(ask, target, settings, place, head, model, reading)
+
+
+def _converting(
+    ask: Ask, target: Target, settings: Settings, place: Place, head: bytes, model: str, reading: Reading
+) -> Plan:
+    route = ask.route
+    translated = translate_request(
+        ask.body,
+        source=route.wire,
+        target=target.wire,
+        model=model or None,
+        rules=reading.rules,
+        asked_model=route.model,
+        stream=route.stream,
     )
+    counted = ask.stream and route.wire in _COUNT_AT_START
     show = ask.model if settings.thinking.show_model == "requested" and ask.model else None
-    place = Place(target.name, target.port, target.tls, key)
-    return Plan(name, backend, place, head + body, ask.stream, passes, model, show, markup, offer, notices)
+    return Plan(
+        target,
+        place,
+        _joined(head, translated.body),
+        ask.stream,
+        route.operation == "count",
+        model,
+        show,
+        reading.markup,
+        translated.tools,
+        translated.notices,
+        estimate_tokens(translated.request) if counted else None,
+    )
 
 
-def backend_rules(backend: Backend, model: str) -> Rules:
-    return find_rules(backend.wire, model or None)
-
-
-# ---- where to -------------------------------------------------------------------------------------------------------
-
-
-class _Endpoint(NamedTuple):
-    name: str
-    port: int
-    tls: bool
-    host: bytes
-    path: str
-
-
-@lru_cache(maxsize=256)
-def _endpoint(base_url: str) -> _Endpoint:
-    parts = urlsplit(base_url)
-    tls = parts.scheme == "https"
-    port = parts.port or (443 if tls else 80)
-    return _Endpoint(parts.hostname or "", port, tls, parts.netloc.rpartition("@")[2].encode(), parts.path.rstrip("/"))
-
-
-def upstream_path(backend: Backend, model: str, stream: bool) -> str:
-    """The path behind the base URL. A base URL that has its vendor's version segment already is taken as it is."""
-    match backend.wire:
-        case "anthropic":
-            return _versioned(backend, "/v1", "/messages")
-        case "openai-chat":
-            return "/chat/completions"
-        case "openai-responses":
-            return "/responses"
-        case "gemini":
-            verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
-            return _versioned(backend, "/v1beta", f"/models/{quote(model, safe='')}:{verb}")
-        case "bedrock":
-            return f"/model/{quote(model, safe='')}/{'converse-stream' if stream else 'converse'}"
-        case "ollama":
-            return "/api/chat"
-
-
-def _versioned(backend: Backend, version: str, path: str) -> str:
-    last = urlsplit(backend.base_url).path.rstrip("/").rpartition("/")[2]
-    return path if last[:1] == "v" and last[1:2].isdigit() else version + path
+def _joined(head: bytes, body: bytes) -> bytes:
+    return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)
 
 
 # ---- on whose behalf ------------------------------------------------------------------------------------------------
 
 
-def _credential(ask: Ask, backend: Backend, settings: Settings) -> tuple[bytes, bytes]:
+def _credential(ask: Ask, target: Target, settings: Settings) -> tuple[bytes, bytes]:
     """The header and the key: the backend's own, or the client's where it is passed through. A key of the gateway
     never leaves it. To its own wire a client's key goes in the header that it came in (a subscription's bearer is no
     API key); another wire has its own place for it."""
-    usual = _CREDENTIAL_HEADER.get(backend.wire, AUTHORIZATION)
-    if backend.key != PASSTHROUGH:
-        return usual, backend.key.encode()
+    if target.backend.key != PASSTHROUGH:
+        return target.key_header, target.backend.key.encode()
     own = {key.encode() for key in settings.server.keys}
     for name, key in ask.credentials:
         if key not in own:
-            return (name if ask.route.wire == backend.wire and name != _GATEWAY_KEY else usual), key
-    return usual, b""
+            kept = ask.route.wire == target.wire and name != _GATEWAY_KEY
+            return (name if kept else target.key_header), key
+    return target.key_header, b""
 
 
 def _key_header(name: bytes, key: bytes) -> bytes:
@@ -192,15 +150,17 @@ def _key_header(name: bytes, key: bytes) -> bytes:
     return b"authorization: Bearer %b\r\n" % key if name == AUTHORIZATION else b"%b: %b\r\n" % (name, key)
 
 
-def _passed_headers(headers: Headers, backend: Backend, same: bool) -> bytes:
+_VERSION = b"anthropic-version: 2023-06-01\r\n"
+_OWN_HEADERS = {False: b"user-agent: thinkwire\r\n", True: b"user-agent: thinkwire\r\n" + _VERSION}
+
+
+def _passed_headers(headers: Headers, target: Target) -> bytes:
     """To its own wire all that the client said beside credentials and framing goes along: unknown beta flags are the
-    vendor's to judge. To another wire nothing of it means anything."""
-    if not same:
-        return b"user-agent: thinkwire\r\n" + (_ANTHROPIC_VERSION if backend.wire == "anthropic" else b"")
-    passed = [(name, value) for name, value in headers if name not in _OURS and _is_plain(name + value)]
-    if backend.wire == "anthropic" and all(name != b"anthropic-version" for name, _ in passed):
-        passed.append((b"anthropic-version", b"2023-06-01"))
-    return b"".join([b"%b: %b\r\n" % header for header in passed])
+    vendor's to judge."""
+    passed = [b"%b: %b\r\n" % header for header in headers if header[0] not in _NOT_PASSED and _is_plain(header[1])]
+    if target.wire == "anthropic" and all(name != b"anthropic-version" for name, _ in headers):
+        passed.append(_VERSION)
+    return b"".join(passed)
 
 
 def _is_plain(value: bytes) -> bool:

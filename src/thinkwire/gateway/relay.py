@@ -60,14 +60,11 @@ class Passing:
             return b""
         held = self._boundary.held()
         events = self._read_tail(held)
-        failed = next((event for event in events if isinstance(event, Failed)), None)
-        if failed is None:
-            self.ending = _finished(events)
-            return held
-        if failed.fault.code in ("cut", "malformed"):
-            return self.fail(failed.fault)
-        self.ending = failed  # the upstream said it itself, and it went through
-        return b""
+        ending = ending_of(events)
+        if isinstance(ending, Failed) and ending.fault.code in ("cut", "malformed"):
+            return self.fail(ending.fault)
+        self.ending = ending  # a failure that the upstream told itself has gone through
+        return held
 
     def fail(self, fault: Fault) -> bytes:
         self.ending = Failed(fault)
@@ -81,10 +78,12 @@ class Passing:
             return [Failed(fault)]
 
 
-def _finished(events: list[Event]) -> Finished:
-    """What the end of the stream said."""
+def ending_of(events: list[Event]) -> Ending:
+    """What the end of a reply said."""
     finished, usage = Finished("end_turn"), Usage()
     for event in events:
+        if isinstance(event, Failed):
+            return event
         if isinstance(event, Finished):
             finished = event
         counted = event.usage if isinstance(event, Started | UsageSeen | Finished) else None
