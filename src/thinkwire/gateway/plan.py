@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from thinkwire.convert import StreamTranslator, TranslatedReply, translate_reply, translate_request
-from thinkwire.faults import WireFault
+from thinkwire.faults import bad_request
 from thinkwire.gateway.asking import AUTHORIZATION, Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
 from thinkwire.gateway.relay import Passing, Relay

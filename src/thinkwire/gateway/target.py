@@ -40,12 +40,10 @@ class Target:
         self.port = parts.port or (443 if self.tls else 80)
         self._path = parts.path.rstrip("/")
         self.key_header = _KEY_HEADERS.get(backend.wire, AUTHORIZATION)
-        common = (
-            b"host: %b\r\ncontent-type: application/json\r\naccept-encoding: identity\r\naccept: %b\r\n"
-            + b"".join(b"%b: %b\r\n" % (field.encode(), value.encode()) for field, value in backend.headers.items())
-        )
-        netloc = parts.netloc.rpartition("@")[2].encode()
-        self._common = {stream: common.replace(b"%b", netloc, 1) % accept for stream, accept in _ACCEPT.items()}
+        lines = {"host": parts.netloc.rpartition("@")[2], "content-type": "application/json"}
+        lines |= {"accept-encoding": "identity", **backend.headers}
+        common = b"".join(f"{name}: {value}\r\n".encode() for name, value in lines.items())
+        self._common = {stream: common + b"accept: %b\r\n" % accept for stream, accept in _ACCEPT.items()}
         self.read = lru_cache(maxsize=1024)(self._read)
         self._line = lru_cache(maxsize=1024)(self._write_line)
 
