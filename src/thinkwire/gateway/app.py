@@ -125,6 +125,13 @@ class Gateway:
         await self._exchange(ask, setup, targets, receive, send)
 
     async def _exchange(self, ask: Ask, setup: Setup, targets: tuple[str, ...], receive: Receive, send: Send) -> None:
+        for target in (setup.targets[name] for name in targets):
+            if target.signer is not None:
+                try:
+                    await target.signer.refresh()
+                except Fault as fault:
+                    await _answer(send, fault.status, write_error(ask.route.wire, fault))
+                    return
         exchange = Exchange(self, ask, setup, targets, send)
         self.open += 1
         try:

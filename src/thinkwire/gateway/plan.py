@@ -84,7 +84,7 @@ def make_plan(ask: Ask, target: Target, settings: Settings) -> Plan:
     head += _passed_headers(ask.headers, target) if same else _OWN_HEADERS[target.wire == "anthropic"]
     place = Place(target.host, target.port, target.tls, key)
     if same and model == ask.model and not reading.marked:
-        request = _joined(head, ask.body)
+        request = _joined(target, head, ask.body)
         return Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
     return _converting(ask, target, settings, place, head, model, reading)
 
@@ -107,7 +107,7 @@ def _converting(
     return Plan(
         target,
         place,
-        _joined(head, translated.body),
+        _joined(target, head, translated.body),
         ask.stream,
         route.operation == "count",
         model,
@@ -119,7 +119,9 @@ def _converting(
     )
 
 
-def _joined(head: bytes, body: bytes) -> bytes:
+def _joined(target: Target, head: bytes, body: bytes) -> bytes:
+    if target.signer is not None:
+        head += target.signer.headers(target.url(head), body)
     return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)
 
 
@@ -130,6 +132,8 @@ def _credential(ask: Ask, target: Target, settings: Settings) -> tuple[bytes, by
     """The header and the key: the backend's own, or the client's where it is passed through. A key of the gateway
     never leaves it. To its own wire a client's key goes in the header that it came in (a subscription's bearer is no
     API key); another wire has its own place for it."""
+    if target.signer is not None:
+        return target.key_header, b""
     if target.backend.key != PASSTHROUGH:
         return target.key_header, target.backend.key.encode()
     own = {key.encode() for key in settings.server.keys}
@@ -144,9 +148,7 @@ def _key_header(name: bytes, key: bytes) -> bytes:
     if not key:
         return b""
     if not _is_plain(key):
-        raise WireFault(
-            "authentication", "the key holds characters that no header can", blame="client", phase="request"
-        )
+        raise bad_request("the key holds characters that no header may", "authentication")
     return b"authorization: Bearer %b\r\n" % key if name == AUTHORIZATION else b"%b: %b\r\n" % (name, key)
 
 

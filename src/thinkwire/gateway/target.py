@@ -10,6 +10,7 @@ from thinkwire.capabilities import find_rules
 from thinkwire.gateway.asking import AUTHORIZATION
 from thinkwire.gateway.faces import Operation
 from thinkwire.gateway.settings import Backend
+from thinkwire.gateway.signing import AWS, Signer
 from thinkwire.markup.profiles import find_profile
 from thinkwire.model import Rules
 
@@ -39,8 +40,10 @@ class Target:
         self.host = parts.hostname or ""
         self.port = parts.port or (443 if self.tls else 80)
         self._path = parts.path.rstrip("/")
+        self.signer = Signer(self.host, backend.region) if backend.key == AWS else None
         self.key_header = _KEY_HEADERS.get(backend.wire, AUTHORIZATION)
-        lines = {"host": parts.netloc.rpartition("@")[2], "content-type": "application/json"}
+        self._netloc = parts.netloc.rpartition("@")[2]
+        lines = {"host": self._netloc, "content-type": "application/json"}
         lines |= {"accept-encoding": "identity", **backend.headers}
         common = b"".join(f"{name}: {value}\r\n".encode() for name, value in lines.items())
         self._common = {stream: common + b"accept: %b\r\n" % accept for stream, accept in _ACCEPT.items()}
@@ -54,6 +57,11 @@ class Target:
 
     def head(self, operation: Operation, model: str, stream: bool) -> bytes:
         return self._line(operation, model, stream)
+
+    def url(self, head: bytes) -> str:
+        """The URL that a request's head asks for."""
+        scheme = "https" if self.tls else "http"
+        return f"{scheme}://{self._netloc}{head.split(b' ', 2)[1].decode('ascii')}"
 
     def _write_line(self, operation: Operation, model: str, stream: bool) -> bytes:
         path = self._path + (self._count_path(model) if operation == "count" else self._generate_path(model, stream))
