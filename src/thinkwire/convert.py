@@ -213,8 +213,10 @@ def translate_reply(
     model: str | None = None,
     show_model: str | None = None,
     tools: bool | Offer = False,
+    stream: bool = False,
 ) -> TranslatedReply:
-    """A whole reply from one wire to another; the parameters are those of `StreamTranslator`.
+    """A whole reply from one wire to another; the parameters are those of `StreamTranslator`. With `stream`, it is
+    written as the stream that the target's clients would have got.
 
     Raises `WireFault` when the body is not a reply of the source wire or is an error, `Misuse` for unknown names.
     """
@@ -222,12 +224,17 @@ def translate_reply(
     origin, wanted = find_wire(source), find_wire(target)
     stages = _Stages(notices, source, markup, model, tools)
     events, halves = origin.decode_reply(body, notices)
-    for event in stages.apply(events, halves):
+    events = stages.apply(events, halves)
+    for event in events:
         if isinstance(event, Failed):
             raise as_reply_fault(event)
     assert stages.fold is not None
     reply = stages.fold.reply()
-    return TranslatedReply(wanted.encode_reply(reply, notices, show_model), notices.as_list(), reply)
+    if stream:
+        out = wanted.reply_encoder(notices, show_model).encode(events)
+    else:
+        out = wanted.encode_reply(reply, notices, show_model)
+    return TranslatedReply(out, notices.as_list(), reply)
 
 
 def as_reply_fault(event: Failed) -> WireFault:

@@ -27,7 +27,7 @@ from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.upstream.connection import Call, Header
 from thinkwire.gateway.upstream.pool import Pool
 from thinkwire.gateway.writer import ClientWriter, Send
-from thinkwire.model import Failed, Notice, Notices
+from thinkwire.model import Failed, Finished, Notice, Notices
 from thinkwire.wires.registry import find_wire
 
 _JSON = (b"content-type", b"application/json")
@@ -133,10 +133,20 @@ class Exchange:
         kinds = dict(headers)
         if kinds.get(b"content-encoding", b"identity") not in (b"identity", b""):
             self._abandon(Fault("malformed", "the upstream sent an encoded body unasked", phase="headers"))
-        elif status < 300 and self._plan.stream and not _is_json(kinds.get(b"content-type", b""), self._ask):
+        elif status < 300 and self._plan.stream and not self._is_whole(kinds.get(b"content-type", b"")):
             self._relay = self._plan.relay(self._ask)
         else:
             self._pieces = []
+
+    def _is_whole(self, content_type: bytes) -> bool:
+        """Whether a reply that should be a stream says of itself that it is one JSON document. It is converted like
+        one, except that Gemini's streams may be documents."""
+        assert self._plan is not None
+        return (
+            content_type.startswith(b"application/json")
+            and not self._plan.passes
+            and self._plan.target.wire != "gemini"
+        )
 
     def on_body(self, data: bytes) -> None:
         now = self._loop.time()
@@ -216,13 +226,17 @@ class Exchange:
             if not self._again(failed.fault):
                 self._refuse(failed.fault)
             return
+        if isinstance(ending, Finished):
+            self._record.usage = ending.usage
+            self._record.stop = ending.reason
+        end = "ok" if failed is None else end_code(failed.fault)
+        if not self._ask.stream:
+            self._reply(200, out, end)
+            return
         if not self._writer.started:
             self._start_stream(self._loop.time())
         self._record.bytes_out += len(out)
-        if failed is None and ending is not None and not isinstance(ending, Failed):
-            self._record.usage = ending.usage
-            self._record.stop = ending.reason
-        self._finish(out, "ok" if failed is None else end_code(failed.fault))
+        self._finish(out, end)
 
     # ---- whole replies and errors --------------------------------------------------------------------------------
 
@@ -230,10 +244,17 @@ class Exchange:
         plan = self._plan
         assert plan is not None
         try:
-            self._reply(200, self._passed(plan, body) if plan.passes else self._converted(plan, body), "ok")
+            reply = self._passed(plan, body) if plan.passes else self._converted(plan, body)
         except WireFault as fault:
             if not self._again(fault):
                 self._refuse(fault)
+            return
+        if self._ask.stream and not plan.passes:
+            if not self._writer.started:
+                self._start_stream(self._loop.time())
+            self._finish(reply, "ok")
+        else:
+            self._reply(200, reply, "ok")
 
     def _converted(self, plan: Plan, body: bytes) -> bytes:
         reply = plan.whole(body, self._ask)
@@ -392,8 +413,3 @@ def header_of(notices: list[Notice]) -> bytes:
     said = dict.fromkeys(f"{notice.code}={notice.where}" if notice.where else notice.code for notice in notices)
     line = "; ".join(list(said)[:_NOTICES_IN_HEADER])
     return line.encode("ascii", "replace").replace(b"\r", b" ").replace(b"\n", b" ")
-
-
-def _is_json(content_type: bytes, ask: Ask) -> bool:
-    """Whether a reply that should be a stream says of itself that it is one JSON document."""
-    return content_type.startswith(b"application/json") and ask.route.wire != "gemini"
