@@ -161,6 +161,11 @@ class StreamTranslator:
             self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
         return self._encoder.encode(events)
 
+    @property
+    def begun(self) -> bool:
+        """Whether something of the reply itself has come."""
+        return self._stages.grammar.started
+
     def _estimated(self, events: list[Event], tokens: int) -> list[Event]:
         """The beginning of the reply, with the estimate if the source does not count there."""
         for at, event in enumerate(events):

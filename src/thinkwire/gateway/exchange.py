@@ -81,7 +81,7 @@ class Exchange:
     def begin(self) -> None:
         self._attempt()
         if not self.done:
-            self._watch()
+            self._look_again()
 
     def _attempt(self) -> None:
         self._record.attempts += 1
@@ -137,6 +137,8 @@ class Exchange:
             self._relay = self._plan.relay(self._ask)
         else:
             self._pieces = []
+        if not self.done:
+            self._look_again()
 
     def _is_whole(self, content_type: bytes) -> bool:
         """Whether a reply that should be a stream says of itself that it is one JSON document. It is converted like
@@ -200,9 +202,17 @@ class Exchange:
         """The reply ended without its end."""
         if self.done:
             return
-        if self._relay is not None and self._writer.started:
+        if self._relay is not None and (self._writer.started or self._relay.begun):
             self._end_stream(self._relay.fail(fault))
-        elif not self._again(fault):
+        else:
+            self._give_up(fault, begun=False)
+
+    def _give_up(self, fault: Fault, begun: bool) -> None:
+        """Nothing has gone out. Another attempt is made unless the model had begun to answer."""
+        if self._call is not None:
+            self._call.abort()
+            self._call = None
+        if begun or not self._again(fault):
             self._refuse(fault)
 
     # ---- streams -------------------------------------------------------------------------------------------------
@@ -219,12 +229,8 @@ class Exchange:
         assert self._relay is not None
         ending = self._relay.ending
         failed = ending if isinstance(ending, Failed) else None
-        if failed is not None and not self._writer.started:
-            if self._call is not None:
-                self._call.abort()
-                self._call = None
-            if not self._again(failed.fault):
-                self._refuse(failed.fault)
+        if failed is not None and not (self._writer.started or (self._relay.begun and self._ask.stream)):
+            self._give_up(failed.fault, self._relay.begun)
             return
         if isinstance(ending, Finished):
             self._record.usage = ending.usage
@@ -281,7 +287,10 @@ class Exchange:
         fault = read_refusal(plan.target.wire, self._status, body)
         if self._again(fault):
             return
-        same = plan.target.wire == self._ask.route.wire and fault.message and body[:1] in (b"{", b"[")
+        if self._writer.started:
+            self._refuse(fault)
+            return
+        same = plan.target.wire == self._ask.route.wire and body[:1] in (b"{", b"[")
         self._reply(fault.status, body if same else write_error(self._ask.route.wire, fault), end_code(fault))
 
     def _refuse(self, fault: Fault) -> None:
@@ -351,6 +360,7 @@ class Exchange:
         self._stalled_at = self._loop.time()
         if self._call is not None:
             self._call.pause()
+        self._look_again()
 
     def _client_flows(self) -> None:
         self._last_in = self._loop.time()
@@ -367,8 +377,14 @@ class Exchange:
                 act()
                 break
         if not self.done:
-            due = min(due for due, _ in self._deadlines())
-            self._timer = self._loop.call_at(max(due, now + 0.01), self._watch)
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Sets the timer anew, because a time may be up earlier than it was set for."""
+        if self._timer is not None:
+            self._timer.cancel()
+        due = min(due for due, _ in self._deadlines())
+        self._timer = self._loop.call_at(max(due, self._loop.time() + 0.01), self._watch)
 
     def _deadlines(self) -> list[tuple[float, Callable[[], None]]]:
         bounds = self._setup.limits

@@ -23,10 +23,13 @@ _TAIL = 8
 
 
 class Relay(Protocol):
-    """`feed` and `finish` as a translator has them; `fail` is for what no bytes tell."""
+    """`feed` and `finish` as a translator has them; `fail` is for what no bytes tell. `begun`: something of the reply
+    itself has come, so the request must not be sent once more."""
 
-    ending: Ending | None
-
+    @property
+    def ending(self) -> Ending | None: ...
+    @property
+    def begun(self) -> bool: ...
     def feed(self, data: bytes) -> bytes: ...
     def finish(self) -> bytes: ...
     def fail(self, fault: Fault) -> bytes: ...
@@ -44,6 +47,10 @@ class Passing:
         self._boundary = boundary_of(wire)
         self._tail: deque[bytes] = deque(maxlen=_TAIL)
         self.ending: Ending | None = None
+
+    @property
+    def begun(self) -> bool:
+        return bool(self._tail)
 
     def feed(self, data: bytes) -> bytes:
         if self.ending is not None:
@@ -91,6 +98,10 @@ class Gathering:
     @property
     def ending(self) -> Ending | None:
         return self._translator.ending
+
+    @property
+    def begun(self) -> bool:
+        return self._translator.begun
 
     @property
     def notices(self) -> list[Notice]:
