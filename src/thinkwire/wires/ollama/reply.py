@@ -27,13 +27,12 @@ from thinkwire.model import (
 )
 from thinkwire.wires.call_ids import made_up_id
 from thinkwire.wires.framed_reply import FramedReplyDecoder
-from thinkwire.wires.lenient import lenient
+from thinkwire.wires.lenient import lenient, read_whole
 from thinkwire.wires.ollama import schema
 from thinkwire.wires.ollama.created import read_time
 from thinkwire.wires.tool_names import plain_name
 
 _line = msgspec.json.Decoder(schema.Line)
-_whole = msgspec.json.Decoder(msgspec.Raw)
 _string = msgspec.json.Decoder(str)
 _LONGEST_TIME = 40
 _PLAIN_DEPTH = 32  # fewer brackets than this cannot be too deep: no need to look closer
@@ -131,14 +130,12 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
 def decode_reply(body: bytes, notices: Notices) -> tuple[list[Event], bool]:
     """A whole reply as the events its stream would have had, and whether they may hold halves of surrogate pairs.
     Raises `WireFault`."""
-    raw, replaced = guard.decode(_whole, body, "reply")
-    if replaced:
-        notices.add("surrogate_replaced")
+    body = read_whole(body, notices)
     decoder = ReplyDecoder(notices)
     try:
-        line = _line.decode(raw)
+        line = _line.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        line = decoder.lenient(bytes(raw))
+        line = decoder.lenient(body)
     if line.error is None and line.message is None:
         raise bad_reply("the reply has no message")
     line.done = True

@@ -29,7 +29,7 @@ from thinkwire.model import (
 )
 from thinkwire.wires.call_ids import made_up_id
 from thinkwire.wires.framed_reply import SSEReplyDecoder
-from thinkwire.wires.lenient import lenient
+from thinkwire.wires.lenient import lenient, read_whole
 from thinkwire.wires.openai_chat import schema
 from thinkwire.wires.openai_chat.thoughts import FlaggedContent, Thoughts
 from thinkwire.wires.tool_names import plain_name
@@ -250,14 +250,12 @@ def _google_seal(extra: schema.ExtraContent | None) -> Seal | None:
 def decode_reply(body: bytes, notices: Notices) -> tuple[list[Event], bool]:
     """A whole completion as the events its stream would have had, and whether they may hold halves of surrogate
     pairs. Raises `WireFault`."""
-    raw, replaced = guard.decode(_whole, body, "reply")
-    if replaced:
-        notices.add("surrogate_replaced")
+    body = read_whole(body, notices)
     decoder = ReplyDecoder(notices)
     try:
-        chunk = _chunk.decode(raw)
+        chunk = _chunk.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        chunk = decoder.lenient(guard.decode_frame(bytes(raw)))
+        chunk = decoder.lenient(guard.decode_frame(body))
     if chunk.error is None and chunk.object != "error" and not chunk.choices:
         raise bad_reply("the reply has no choices")
     decoder.chunk(chunk)
@@ -265,7 +263,5 @@ def decode_reply(body: bytes, notices: Notices) -> tuple[list[Event], bool]:
         decoder.end()
     return decoder.out, decoder.halves
 
-
-_whole = msgspec.json.Decoder(msgspec.Raw)
 
 __all__ = ["STOP_REASONS", "WIRE", "ReplyDecoder", "ThoughtDelta", "decode_reply"]
