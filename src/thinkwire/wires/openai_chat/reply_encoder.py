@@ -77,6 +77,8 @@ class ReplyEncoder:
         self._calls = -1
         self._order = FieldOrder(notices)
         self._thought: list[str] = []  # text of the open block of reasoning, for its seal
+        self._thinks = False  # such a block is open
+        self._late: list[LateSeal] = []  # seals of earlier blocks, until it is closed
         self._write: dict[type, Callable[[Any], bytes]] = {
             ThoughtDelta: self._thinking,
             TextDelta: self._text,
@@ -88,7 +90,7 @@ class ReplyEncoder:
             OpaqueDelta: self._opaque_delta,
             Sealed: self._seal,
             LateSeal: self._late_seal,
-            Closed: lambda _event: b"",
+            Closed: self._close,
             Finished: self._finish,
             Failed: self._fail,
             Alive: lambda _event: COMMENT,
@@ -125,6 +127,7 @@ class ReplyEncoder:
         self._tail = _TAIL
         if event.kind == "thought":
             self._thought = []
+            self._thinks = True
             self._prefix = self._chunk + b'"reasoning_content":'
         else:
             self._prefix = self._chunk + b'"content":'
@@ -157,7 +160,16 @@ class ReplyEncoder:
         return self._delta({"reasoning_details": [detail(event.seal, text, self._block)]})
 
     def _late_seal(self, event: LateSeal) -> bytes:
+        """Never inside another thought, which clients would take for two."""
+        if self._thinks:
+            self._late.append(event)
+            return b""
         return self._delta({"reasoning_details": [detail(event.seal, "", event.index)]})
+
+    def _close(self, _event: Closed | None = None) -> bytes:
+        self._thinks = False
+        late, self._late = self._late, []
+        return b"".join([self._late_seal(event) for event in late])
 
     def _delta(self, delta: dict[str, Any]) -> bytes:
         return self._chunk + _encode(delta)[1:-1] + _TAIL
@@ -175,7 +187,7 @@ class ReplyEncoder:
         return out + DONE
 
     def _fail(self, event: Failed) -> bytes:
-        return b"data: " + _encode(encode_fault(event.fault)) + b"\n\n"
+        return self._close() + b"data: " + _encode(encode_fault(event.fault)) + b"\n\n"
 
 
 def signed(seal: Seal) -> dict[str, Any]:
