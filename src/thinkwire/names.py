@@ -1,9 +1,9 @@
 """Names of models and hosts, and patterns over them: how a row of data says what it is about.
 
-No name stands in an `if`: tables have patterns, and this module says whether one fits. A pattern of a model is text that
-stands somewhere in the name as words of its own, so the organisation in front and the suffixes behind (`:free`, `-awq`,
-`-v1:0`) do not matter. In it `*` is any text, `#` a version of one or two numbers, and a leading `^` asks for the beginning
-of the name or of its last part. Dates are no versions: a number of a version has one or two digits.
+No name stands in an `if`: tables have patterns, and this module says whether one fits. A pattern of a model is text
+that stands somewhere in the name as words of its own, so the organisation in front and the suffixes behind (`:free`,
+`-awq`, `-v1:0`) do not matter. In it `*` is any text, `#` a version of one or two numbers, and a leading `^` asks for
+the beginning of the name or of its last part. Dates are no versions: a number of a version has one or two digits.
 
 Names come from clients. Everything here is linear in their length, which is cut before anyone looks.
 """

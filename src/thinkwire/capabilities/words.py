@@ -1,6 +1,6 @@
 """The words that the columns of the table may hold on each wire: those that its request codec can spell.
 
-The same words as in `model/rules.py`, for whoever checks a row or an override. An empty word is the wire's own spelling.
+The same words as in `model/rules.py`, for whoever checks a row or an override. An empty word is the wire's own.
 """
 
 from __future__ import annotations

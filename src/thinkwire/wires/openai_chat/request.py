@@ -313,7 +313,7 @@ class _Writer:
             self._losses.add("clamped", "max_tokens", str(limit))
         names = [name for name in _LIMITS if f"~{name}" in self._own]
         if not names or not self._as_it_came:
-            names = [self._rules.limit or (names or _LIMITS[1:])[0]]
+            names = [self._rules.limit or _LIMITS[1]]
         return dict.fromkeys(names, limit)
 
     def _control(self) -> Written:

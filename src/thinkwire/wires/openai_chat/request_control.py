@@ -1,9 +1,10 @@
 """The wish for thinking as a chat server wants it spelled, by the rules of the target.
 
-A rule's `control` names one way of spelling: where the switch stands, where the effort, the tokens, and whether thoughts
-come back. Explicit values win over derived ones, what was not said stays unsaid, a budget stays below the output limit,
-and whatever had to bend is noticed. What thinking excludes is settled first, so that nothing is written that the target
-refuses: two explicit wishes that exclude each other are a conflict, one that merely is the model's habit gives way.
+A rule's `control` names one way of spelling: where the switch stands, where the effort, the tokens, and whether
+thoughts come back. Explicit values win over derived ones, what was not said stays unsaid, a budget stays below the
+output limit, and whatever had to bend is noticed. What thinking excludes is settled first, so that nothing is written
+that the target refuses: two explicit wishes that exclude each other are a conflict, what merely is the model's habit
+gives way.
 """
 
 from __future__ import annotations

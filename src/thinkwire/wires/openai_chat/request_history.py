@@ -203,9 +203,11 @@ class History:
                 out.append(msgspec.structs.replace(block, text=held + block.text) if held else block)
                 held = ""
             else:
-                out += [Text(held), block] if held else [block]
+                _close(out, held)
+                out.append(block)
                 held = ""
-        return [*out, Text(held)] if held else out
+        _close(out, held)
+        return out
 
     def _marked(self, thought: Reasoning) -> str:
         """The thought between its markers, with the blanks that stood there."""
@@ -225,6 +227,15 @@ def _markers(profile: Profile) -> tuple[str, str]:
     if profile.kind == "tag":
         return f"<{opener}>", f"</{closer}>"
     return opener.replace("␣", "").replace("␤", "\n"), closer.replace("␣", "").replace("␤", "\n")
+
+
+def _close(blocks: list[Block], text: str) -> None:
+    """Puts a text behind the blocks, into the last of them where that is text too."""
+    last = blocks[-1] if blocks else None
+    if isinstance(last, Text) and not last.refusal:
+        blocks[-1] = msgspec.structs.replace(last, text=last.text + text)
+    elif text:
+        blocks.append(Text(text))
 
 
 def _entry_of(block: Opaque, name: str) -> list[msgspec.Raw]:

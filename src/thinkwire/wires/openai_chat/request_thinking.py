@@ -191,4 +191,4 @@ def beside_control(control: dict[str, Any], own: _Raws, losses: Losses) -> dict[
             control[outer].setdefault(field, raw)
         else:
             losses.add("not_carried", name, "thinking was changed")
-    return control
+    return {name: control[name] for name in CONTROLS if name in control} | control
