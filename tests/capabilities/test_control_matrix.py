@@ -174,7 +174,7 @@ def refused_on_chat(body: dict[str, Any], rules: Rules) -> Iterator[str]:
 
 def excluded_on_chat(body: dict[str, Any], rules: Rules, off: bool, said: bool) -> Iterator[str]:
     thinks = not off and (said or rules.default in ("on", "always"))
-    if body.get("tools") and rules.tools == "no" or (body.get("tools") and rules.tools == "unless_thinking" and thinks):
+    if body.get("tools") and (rules.tools == "no" or (rules.tools == "unless_thinking" and thinks)):
         yield "tools"
     forced = isinstance(body.get("tool_choice"), dict) or body.get("tool_choice") == "required"
     if forced and (rules.forced == "no" or (rules.forced != "yes" and thinks)):
