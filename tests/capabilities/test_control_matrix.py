@@ -6,7 +6,7 @@ where two explicit wishes exclude each other or the target takes no functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -33,7 +33,7 @@ def intents() -> Iterator[Intent]:
             yield Intent(mode, effort, budget, "summarized" if effort == "low" else None)
 
 
-def wishes(row: Row) -> Iterator[Request]:
+def wishes() -> Iterator[Request]:
     for intent, limit in product(intents(), LIMITS):
         yield asked(intent, limit)
     for intent in intents():
@@ -74,6 +74,15 @@ def is_fair(fault: WireFault, request: Request, rules: Rules) -> bool:
     return fault.code == "conflict" and explicit and forced
 
 
+def judge_all(wire: str, row: Row, refused: Callable[[dict[str, Any], Rules], Iterator[str]]) -> None:
+    for request in wishes():
+        body = written(wire, request, row.rules)
+        if isinstance(body, WireFault):
+            assert is_fair(body, request, row.rules), request
+        else:
+            assert not list(refused(body, row.rules)), (body, request)
+
+
 def rows_of(wire: str) -> Any:
     return pytest.mark.parametrize("row", [row for row in table().rows if wire in row.wires], ids=lambda row: row.name)
 
@@ -83,12 +92,7 @@ def rows_of(wire: str) -> Any:
 
 @rows_of("anthropic")
 def test_anthropic(row: Row) -> None:
-    for request in wishes(row):
-        body = written("anthropic", request, row.rules)
-        if isinstance(body, WireFault):
-            assert is_fair(body, request, row.rules), request
-        else:
-            assert not list(refused_by_claude(body, row.rules)), (body, request)
+    judge_all("anthropic", row, refused_by_claude)
 
 
 def refused_by_claude(body: dict[str, Any], rules: Rules) -> Iterator[str]:
@@ -126,12 +130,7 @@ def refused_by_claude(body: dict[str, Any], rules: Rules) -> Iterator[str]:
 
 @rows_of("openai-chat")
 def test_openai_chat(row: Row) -> None:
-    for request in wishes(row):
-        body = written("openai-chat", request, row.rules)
-        if isinstance(body, WireFault):
-            assert is_fair(body, request, row.rules), request
-        else:
-            assert not list(refused_on_chat(body, row.rules)), (body, request)
+    judge_all("openai-chat", row, refused_on_chat)
 
 
 KNOWN = {
