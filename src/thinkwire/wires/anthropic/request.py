@@ -189,12 +189,16 @@ class _Writer:
 
     def _max_tokens(self) -> int | None:
         """The limit. One must be there; a chosen one never presses an explicit budget."""
-        request = self._request
-        if request.max_tokens is not None or self._losses.same:
-            return request.max_tokens
-        chosen = max(effort.DEFAULT_MAX_TOKENS, (request.thinking.budget or 0) + effort.ANSWER_ROOM)
-        self._losses.add("converted", "max_tokens", f"{chosen} chosen")
-        return chosen
+        limit, most = self._request.max_tokens, self._rules.max_output
+        if self._as_it_came or (limit is None and self._losses.same):
+            return limit
+        if limit is None:
+            limit = max(effort.DEFAULT_MAX_TOKENS, (self._request.thinking.budget or 0) + effort.ANSWER_ROOM)
+            self._losses.add("converted", "max_tokens", f"{limit} chosen")
+        if most is not None and limit > most:
+            self._losses.add("clamped", "max_tokens", str(most))
+            return most
+        return limit
 
     def _system(self) -> Any:
         texts = self._request.system
@@ -264,7 +268,7 @@ class _Writer:
         if forced == "no":
             self._losses.add("converted", "tool_choice", f"{choice.mode} as auto")
             return "auto"
-        if controls.kind == "enabled":
+        if controls.on and (controls.kind == "enabled" or forced == "unless_thinking"):
             raise bad_request("tool_choice, thinking: this model does not think while a tool is forced", "conflict")
         return choice.mode
 
