@@ -25,7 +25,7 @@ LAYERS: list[set[str]] = [
     {"wires"},
     {"grammar", "fold", "call_order", "tool_offer", "markup", "framing"},
     {"model"},
-    {"faults", "limits"},
+    {"faults", "limits", "names"},
 ]
 """A part of the package may import itself and the rows below its own, not its neighbours."""
 
