@@ -7,7 +7,7 @@ two meet.
 from __future__ import annotations
 
 import pytest
-from tests.lab.talk import CHAT_TOOLS, MESSAGES_TOOLS, QUESTION, STREAMS, Line
+from tests.lab.talk import CHAT_TOOLS, CITY, MESSAGES_TOOLS, QUESTION, STREAMS, Line
 
 from thinkwire import WIRES, StreamTranslator, translate_reply
 from thinkwire.lab.personas import PERSONAS, Persona
@@ -22,7 +22,14 @@ MARKUP = {"think-prefilled": "think-prefilled", "harmony": "harmony"}
 WITHOUT_SIGN = {"minimax": ",size=8"}
 """See the last test: this much of the thought has no `<` in it."""
 
-TOOLS = {"openai-chat": CHAT_TOOLS, "anthropic": MESSAGES_TOOLS}
+TOOLS: dict[str, dict[str, object]] = {
+    "openai-chat": {"tools": CHAT_TOOLS},
+    "ollama": {"tools": CHAT_TOOLS},
+    "anthropic": {"tools": MESSAGES_TOOLS},
+    "openai-responses": {"tools": [{"type": "function", "name": "get_weather", "parameters": CITY}]},
+    "gemini": {"tools": [{"functionDeclarations": [{"name": "get_weather", "parametersJsonSchema": CITY}]}]},
+    "bedrock": {"toolConfig": {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": CITY}}}]}},
+}
 
 
 def markup(persona: Persona) -> str:
@@ -31,8 +38,7 @@ def markup(persona: Persona) -> str:
 
 def streamed(persona: Persona, setting: str, target: str, line: Line, *, tools: bool) -> tuple[Reply, bytes]:
     path, body = STREAMS[persona.name]
-    more = {"tools": TOOLS[persona.wire]} if tools else {}
-    data = line.say(f"/{persona.name}{setting}{path}", body | more).body
+    data = line.say(f"/{persona.name}{setting}{path}", body | (TOOLS[persona.wire] if tools else {})).body
     translator = StreamTranslator(persona.wire, target, markup=markup(persona), tools=tools)
     out = b"".join(translator.feed(data[at : at + 7]) for at in range(0, len(data), 7)) + translator.finish()
     assert not translator.reply.cut
@@ -41,8 +47,9 @@ def streamed(persona: Persona, setting: str, target: str, line: Line, *, tools: 
 
 def whole(persona: Persona, setting: str, target: str, line: Line, *, tools: bool) -> tuple[Reply, bytes]:
     path, body = STREAMS[persona.name]
-    more = {"tools": TOOLS[persona.wire]} if tools else {}
-    data = line.say(f"/{persona.name}{setting}{path}", body | more | {"stream": False}).body
+    path = path.removesuffix("-stream").replace("streamGenerateContent?alt=sse", "generateContent")
+    request = body | (TOOLS[persona.wire] if tools else {}) | {"stream": False}
+    data = line.say(f"/{persona.name}{setting}{path}", request).body
     converted = translate_reply(data, source=persona.wire, target=target, markup=markup(persona), tools=tools)
     return converted.reply, converted.body
 
