@@ -65,9 +65,10 @@ EVERYWHERE = pytest.mark.parametrize("target", WIRES)
 def test_a_thought_and_an_answer(persona: Persona, target: str, converted: object, line: Line) -> None:
     assert callable(converted)
     reply, out = converted(persona, WITHOUT_SIGN.get(persona.name, ""), target, line, tools=False)
-    thought, text = reply.blocks
+    thought, text, *signed = reply.blocks
     assert isinstance(thought, Reasoning)
     assert isinstance(text, Text)
+    assert all(isinstance(block, Text) and not block.text and block.seal for block in signed)  # Gemini's last part
     assert thought.text.startswith(f'The user asks: "{QUESTION}"')
     assert text.text.lstrip().startswith("You asked")  # blanks behind a marker stay in front of the text
     assert text.text.endswith("a simulated model.")
