@@ -40,6 +40,7 @@ from thinkwire.model import (
     ToolUse,
     Usage,
 )
+from thinkwire.wires.block_order import FieldOrder
 from thinkwire.wires.openai_chat import schema
 
 WIRE = "openai-chat"
@@ -60,7 +61,6 @@ STOP_REASONS: dict[StopReason, str] = {
     "compaction": "stop",
 }
 _TAIL = b'},"finish_reason":null}]}\n\n'
-_RANK = {"thought": 0, "text": 1, "tool": 2}
 
 
 class ReplyEncoder:
@@ -75,7 +75,7 @@ class ReplyEncoder:
         self._tail = _TAIL
         self._block = -1
         self._calls = -1
-        self._order = Order(notices)
+        self._order = FieldOrder(notices)
         self._thought: list[str] = []  # text of the open block of reasoning, for its seal
         self._write: dict[type, Callable[[Any], bytes]] = {
             ThoughtDelta: self._thinking,
@@ -178,23 +178,6 @@ class ReplyEncoder:
         return b"data: " + _encode(encode_fault(event.fault)) + b"\n\n"
 
 
-class Order:
-    """Notices what this wire cannot say: its messages have reasoning, then text, then calls."""
-
-    def __init__(self, notices: Notices) -> None:
-        self._notices = notices
-        self._rank = 0
-
-    def next(self, kind: str, index: int) -> None:
-        rank = _RANK[kind]
-        if rank < self._rank:
-            self._notices.add("order_lost", f"blocks[{index}]", f"{kind} after {_NAMES[self._rank]}")
-        self._rank = max(rank, self._rank)
-
-
-_NAMES = {rank: kind for kind, rank in _RANK.items()}
-
-
 def signed(seal: Seal) -> dict[str, Any]:
     """The seal of a call where Gemini's own compatible endpoint has it."""
     return {"google": {"thought_signature": seal.data}}
@@ -268,7 +251,7 @@ def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> by
 
 
 def _message(reply: Reply, notices: Notices) -> dict[str, Any]:
-    order = Order(notices)
+    order = FieldOrder(notices)
     text: list[str] = []
     refusal: list[str] = []
     thought: list[str] = []

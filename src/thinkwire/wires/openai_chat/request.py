@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from thinkwire.model import Extra, Notices, Request, Rules, Sampling, Tool, ToolChoice
+from thinkwire.model import Extra, Notices, Request, Rules, Sampling, ToolChoice
+from thinkwire.wires.function_tools import read_function, read_tool, write_tools
 from thinkwire.wires.openai_chat.request_reading import LEGACY_CALL, MessageReader
 from thinkwire.wires.openai_chat.request_thinking import CONTROLS, read_intent, write_intent
 from thinkwire.wires.openai_chat.request_writing import MessageWriter, Written
@@ -51,7 +52,7 @@ def _read(fields: Fields, notices: Notices) -> Request:
         model=fields.text("model") or "",
         messages=messages.messages,
         system=messages.system,
-        tools=[_read_tool(tool) for tool in fields.objects("tools")],
+        tools=[read_tool(tool, WIRE) for tool in fields.objects("tools")],
         sampling=_read_sampling(fields),
         stream=fields.boolean("stream"),
         user=fields.text("user"),
@@ -90,44 +91,11 @@ def _read_limit(fields: Fields, request: Request, kept: _Raws) -> None:
         kept["~max_tokens"] = msgspec.Raw(b"true")
 
 
-def _read_tool(fields: Fields) -> Tool:
-    """A function, or a tool of another kind, which is kept whole."""
-    kind = fields.peek("type") or "function"
-    if kind != "function":
-        named = fields.look(kind) if fields.first_byte(kind) == b"{" else None
-        name = named.text("name") if named is not None else fields.peek("name")
-        return Tool(name or "", kind=kind, extra=Extra(WIRE, fields.rest()))
-    fields.drop("type")
-    function = fields.object("function")
-    if function is None:
-        raise fields.fault("function", "is required")
-    return _function(function, fields)
-
-
-def _function(function: Fields, outer: Fields | None) -> Tool:
-    tool = Tool(
-        name=function.require("name"),
-        description=function.text("description"),
-        schema=_schema(function),
-        strict=function.boolean("strict"),
-    )
-    beside = {f"function.{name}": raw for name, raw in function.rest().items()}
-    beside.update(outer.rest() if outer is not None else {})
-    tool.extra = Extra(WIRE, beside) if beside else None
-    return tool
-
-
-def _schema(function: Fields) -> msgspec.Raw | None:
-    if function.first_byte("parameters") not in (b"{", b""):
-        raise function.fault("parameters", "expected an object")
-    return function.raw_value("parameters")
-
-
 def _read_functions(fields: Fields, request: Request, kept: _Raws) -> None:
     """`functions`, the tools of old."""
     functions = fields.objects("functions")
     if functions:
-        request.tools += [_function(function, None) for function in functions]
+        request.tools += [read_function(function, None, WIRE) for function in functions]
         kept[_FUNCTIONS] = msgspec.Raw(b"true")
 
 
@@ -236,32 +204,13 @@ class _Writer:
     # ---- tools ---------------------------------------------------------------------------------------------------
 
     def _tools(self) -> Written:
-        tools = [tool for tool in map(self._tool, self._request.tools) if tool is not None]
+        tools = write_tools(self._request.tools, self._losses)
         written: Written = {}
         if tools and _FUNCTIONS in self._own:
             written["functions"] = [tool["function"] for tool in tools]
         elif tools:
             written["tools"] = tools
         return written | self._tool_choice(tools)
-
-    def _tool(self, tool: Tool) -> Written | _Raws | None:
-        if tool.kind != "function":
-            if tool.extra is not None and tool.extra.wire == WIRE:
-                return tool.extra.fields
-            self._losses.add("not_carried", "tools[]", tool.kind)
-            return None
-        function: Written = {"name": tool.name}
-        if tool.description is not None:
-            function["description"] = tool.description
-        if tool.schema is not None:
-            function["parameters"] = tool.schema
-        if tool.strict is not None:
-            function["strict"] = tool.strict
-        written: Written = {"type": "function", "function": function}
-        for name, raw in plain(self._losses.own(tool.extra, "tools[]")).items():
-            inner = name.startswith("function.")
-            (function if inner else written)[name.removeprefix("function.")] = raw
-        return written
 
     def _tool_choice(self, tools: list[Any]) -> Written:
         choice = self._request.tool_choice
