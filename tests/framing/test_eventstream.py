@@ -1,4 +1,4 @@
-"""Binary frames: the vector of a known-good frame, agreement with botocore in both directions, and every way to be none."""
+"""Binary frames: a frame known to be good, agreement with botocore in both directions, and every way to be none."""
 
 from __future__ import annotations
 
@@ -124,7 +124,8 @@ def by_botocore(raw: bytes) -> list[tuple[dict[str, object], bytes]]:
 @given(
     st.lists(
         st.tuples(
-            st.dictionaries(st.text(min_size=1, max_size=20), st.text(max_size=40), max_size=4), st.binary(max_size=2000)
+            st.dictionaries(st.text(min_size=1, max_size=20), st.text(max_size=40), max_size=4),
+            st.binary(max_size=2000),
         ),
         max_size=5,
     ),

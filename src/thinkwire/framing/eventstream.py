@@ -43,8 +43,8 @@ class Frame(NamedTuple):
 class EventStreamDecoder:
     """`feed(bytes)` gives the frames that became complete. What is cut inside a frame is none.
 
-    When a sum is wrong, a length impossible, or a frame larger than `limits.EVENT`, `fault` says so, and nothing is read
-    after the frames before it.
+    When a sum is wrong, a length impossible, or a frame larger than `limits.EVENT`, `fault` says so, and nothing is
+    read after the frames before it.
     """
 
     def __init__(self) -> None:
@@ -137,8 +137,8 @@ _BYTES, _STRING, _UUID = 6, 7, 9
 
 
 def read_headers(raw: bytes) -> Headers:
-    """Every header with its value: booleans, integers (a timestamp is one, in milliseconds), bytes (a UUID is sixteen of
-    them) and text. Raises `WireFault` for anything else, and for a name that comes twice."""
+    """Every header with its value: booleans, integers (a timestamp is one, in milliseconds), bytes (a UUID is sixteen
+    of them) and text. Raises `WireFault` for anything else, and for a name that comes twice."""
     headers: dict[str, HeaderValue] = {}
     at = 0
     try:

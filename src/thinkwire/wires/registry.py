@@ -10,6 +10,9 @@ from thinkwire.model import Event, Notices, Reply, Request, Rules
 from thinkwire.wires.anthropic import reply as anthropic_reply
 from thinkwire.wires.anthropic import reply_encoder as anthropic_encoder
 from thinkwire.wires.anthropic import request as anthropic_request
+from thinkwire.wires.bedrock import reply as bedrock_reply
+from thinkwire.wires.bedrock import reply_encoder as bedrock_encoder
+from thinkwire.wires.bedrock import request as bedrock_request
 from thinkwire.wires.openai_chat import reply as chat_reply
 from thinkwire.wires.openai_chat import reply_encoder as chat_encoder
 from thinkwire.wires.openai_chat import request as chat_request
@@ -76,6 +79,18 @@ _WIRES = (
         chat_request.decode_request,
         chat_request.encode_request,
         chat_encoder.COMMENT,
+    ),
+    Wire(
+        "bedrock",
+        False,
+        bedrock_reply.ReplyDecoder,
+        bedrock_encoder.ReplyEncoder,
+        bedrock_reply.decode_reply,
+        bedrock_encoder.encode_reply,
+        bedrock_encoder.encode_fault,
+        bedrock_request.decode_request,
+        bedrock_request.encode_request,
+        bedrock_encoder.PING,
     ),
 )
 _BY_NAME = {wire.name: wire for wire in _WIRES}

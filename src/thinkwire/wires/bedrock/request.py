@@ -1,0 +1,6 @@
+def decode_request(*a):
+    raise NotImplementedError
+
+
+def encode_request(*a):
+    raise NotImplementedError
