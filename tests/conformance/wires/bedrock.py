@@ -235,11 +235,10 @@ EXCEPTIONS = {
     *("internalServerException", "modelStreamErrorException", "validationException"),
     *("throttlingException", "serviceUnavailableException"),
 }
-STARTS = {"toolUse", "toolResult", "image"}
 
 
 class BedrockReader:
-    """The event grammar: one block at a time, indexes 0..n-1, a start for calls only, counts after the stop reason."""
+    """The event grammar: one block at a time, indexes 0..n-1, no start for text and thoughts, counts at the end."""
 
     def __init__(self) -> None:
         self.answer = Answer()
@@ -282,7 +281,7 @@ class BedrockReader:
 
     def open(self, event: dict[str, Json]) -> None:
         ((kind, start),) = event["start"].items()
-        insist(kind in STARTS, "a start that the wire does not have:", event)
+        insist(kind not in {"text", "reasoningContent"}, "a start that the wire does not have:", event)
         if kind == "toolUse" and "type" not in start:
             insist(start.keys() == {"toolUseId", "name"}, "a call's start has other fields:", event)
             insist(nonempty(start["toolUseId"]) and nonempty(start["name"]), "a call has an id and a name:", event)
@@ -296,17 +295,16 @@ class BedrockReader:
         if self.block is not None and self.block[0] == "opaque":
             insist(event["contentBlockIndex"] == self.index, "a delta for a block that is not open:", event)
             return
-        if kind == "citation":
+        if kind not in {"text", "toolUse", "reasoningContent"}:  # only this wire knows it, and passes it on
             if self.block is None:
-                self.begin(event, ["text", "", ""])
-            insist(self.block is not None and self.block[0] == "text", "a citation outside a text:", event)
+                self.begin(event, ["", "", ""])
+            insist(event["contentBlockIndex"] == self.index, "a delta for a block that is not open:", event)
             return
         if kind == "reasoningContent":
             insist(len(value) == 1, "reasoning has one member:", event)
             ((kind, value),) = value.items()
             self.add("thought" if kind != "redactedContent" else "redacted", kind, value, event)
         else:
-            insist(kind in {"text", "toolUse"}, "a delta that the wire does not have:", event)
             self.add("text" if kind == "text" else "tool", "text", value if kind == "text" else value["input"], event)
 
     def add(self, owner: str, kind: str, value: str, event: dict[str, Json]) -> None:
@@ -316,6 +314,7 @@ class BedrockReader:
         assert self.block is not None
         block = self.block
         insist(event["contentBlockIndex"] == self.index, "a delta for a block that is not open:", event)
+        block[0] = block[0] or owner  # what came so far did not say it
         insist(block[0] == owner, "a delta of another kind of block:", block[0], event)
         insist(nonempty(value), "an empty delta:", event)
         insist(owner == "tool" or not block[2], "nothing comes between the signature and the stop:", event)
@@ -361,6 +360,8 @@ def seen(block: list[str]) -> Seen:
     match block:
         case ["thought", text, seal]:
             return ("thought", text, seal)
+        case ["", text, _]:
+            return ("text", text)
         case ["tool", arguments, id_, name]:
             return ("tool", id_, name, arguments)
         case [kind, text, *_]:

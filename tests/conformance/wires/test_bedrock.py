@@ -85,7 +85,7 @@ def test_an_exception_in_an_open_block_is_read() -> None:
         ([START, delta(0, text="")], "empty delta"),
         ([START, delta(0, text="x", toolUse={"input": ""})], "one member"),
         ([START, thought(0, text="x", signature="s")], "one member"),
-        ([START, delta(0, future="x")], "does not have"),
+        ([START, T, delta(1, citation={})], "not open"),
         ([START, T, S, T], "between the signature and the stop"),
         ([START, T, S, S], "between the signature and the stop"),
         ([START, thought(0, redactedContent="RA=="), thought(0, redactedContent="RA==")], "in pieces"),

@@ -65,7 +65,7 @@ class ReplyDecoder(FramedReplyDecoder[Frame]):
     def __init__(self, notices: Notices) -> None:
         super().__init__(notices, EventStreamDecoder())
         self._thoughts: set[int] = set()  # indexes of blocks known to be reasoning
-        self._text_at: int | None = None  # the index of the text that is being written
+        self._at: int | None = None  # the index of the block that is open
         self._hidden: list[bytes] = []  # pieces of hidden reasoning
         self._hidden_size = 0
         self._hidden_at = 0  # its index
@@ -147,7 +147,7 @@ class ReplyDecoder(FramedReplyDecoder[Frame]):
         if delta.reasoningContent is not None:
             self._thought(index, delta.reasoningContent)
         elif delta.text is not None:
-            self._text_at = index
+            self._at = index
             self.out.append(TextDelta(delta.text, index))
         elif delta.toolUse is not None:
             self.out.append(ToolDelta(delta.toolUse.input or "", index))
@@ -162,13 +162,13 @@ class ReplyDecoder(FramedReplyDecoder[Frame]):
 
     def _other_delta(self, index: int, raw: bytes) -> None:
         """A member that only this wire knows (a citation), or none at all."""
-        kind = schema.member(raw)
-        if not kind or kind in _KNOWN_DELTAS:  # one of those is here only if it could not be read
-            return
-        if index != self._text_at:  # a text may begin with it
-            self._text_at = index
-            self.out.append(Opened("text", index))
-        self.out.append(OpaqueDelta(WIRE, kind, msgspec.Raw(raw), index))
+        for kind, value in schema.members(raw).items():
+            if kind in _KNOWN_DELTAS:  # it is here only because it could not be read
+                continue
+            if index != self._at:  # a text may begin with it
+                self._at = index
+                self.out.append(Opened("text", index))
+            self.out.append(OpaqueDelta(WIRE, kind, msgspec.Raw(_encode({kind: value})), index))
 
     def _block_stop(self, payload: bytes) -> None:
         self.close_block(self._typed(payload, schema.BlockStop).contentBlockIndex)
@@ -237,6 +237,7 @@ class ReplyDecoder(FramedReplyDecoder[Frame]):
             self._dropped.add(index)
             self.notices.add("bad_field", f"content[{index}]", "toolUse without what makes it one")
             return
+        self._at = index
         self.out.append(ToolOpened(call.toolUseId, plain_name(call.name, self.notices), index))
         arguments = bytes(call.input).strip()
         if arguments not in (b"", b"{}", b"null"):
@@ -257,6 +258,7 @@ class ReplyDecoder(FramedReplyDecoder[Frame]):
             return
         if index not in self._thoughts:
             self._thoughts.add(index)
+            self._at = index
             self.out.append(Opened("thought", index))
         if piece.text:
             self.out.append(ThoughtDelta(piece.text, index))
@@ -287,7 +289,7 @@ class ReplyDecoder(FramedReplyDecoder[Frame]):
     def close_block(self, index: int) -> None:
         self._reveal()
         self._thoughts.discard(index)
-        self._text_at = None
+        self._at = None
         pieces = self._opaque.pop(index, None)
         if pieces is None:
             self.out.append(Closed(index))

@@ -253,7 +253,8 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 def _circumstances(usage: Usage) -> dict[str, Any]:
     own = usage.extra.fields if usage.extra is not None and usage.extra.wire == WIRE else {}
-    return {"metrics": _NO_METRICS, **{name: own[name] for name in schema.CIRCUMSTANCES if name in own}}
+    names = (schema.METRICS, *schema.CIRCUMSTANCES)
+    return {schema.METRICS: _NO_METRICS, **{name: own[name] for name in names if name in own}}
 
 
 def _hidden(seal: Seal) -> dict[str, str]:

@@ -66,7 +66,7 @@ class MessageStop(msgspec.Struct):
 
 class Metadata(msgspec.Struct):
     usage: Tokens | None = None
-    metrics: msgspec.Raw = ABSENT
+    metrics: Metrics | None = None
     trace: msgspec.Raw = ABSENT
     performanceConfig: msgspec.Raw = ABSENT
     serviceTier: msgspec.Raw = ABSENT
@@ -86,6 +86,10 @@ class Chunk(msgspec.Struct):
     bytes: str | None = None
 
 
+class Metrics(msgspec.Struct):
+    latencyMs: int | None = None
+
+
 class Tokens(msgspec.Struct):
     inputTokens: int | None = None
     outputTokens: int | None = None
@@ -96,19 +100,28 @@ class Tokens(msgspec.Struct):
 
 
 USAGE_DETAILS = ("cacheDetails", "serverToolUsage")
-CIRCUMSTANCES = ("metrics", "performanceConfig", "serviceTier")
+CIRCUMSTANCES = ("performanceConfig", "serviceTier")
+METRICS = "metrics"
 """Beside the counts, how the service did its work."""
 
 
 def usage_of(tokens: Tokens | None, beside: Metadata | Converse) -> Usage:
     """Bedrock counts the uncached input only; we count all of it."""
     kept = {name: getattr(beside, name) for name in CIRCUMSTANCES}
+    if beside.metrics is not None and beside.metrics.latencyMs is not None:
+        kept[METRICS] = msgspec.Raw(msgspec.json.encode(beside.metrics))
     if tokens is None:
         return Usage(extra=_extra(kept))
     kept |= {f"usage.{name}": getattr(tokens, name) for name in USAGE_DETAILS}
-    read, write = tokens.cacheReadInputTokens, tokens.cacheWriteInputTokens
-    total = None if tokens.inputTokens is None else tokens.inputTokens + (read or 0) + (write or 0)
-    return Usage(total, tokens.outputTokens, None, read, write, _extra(kept))
+    read, write = _count(tokens.cacheReadInputTokens), _count(tokens.cacheWriteInputTokens)
+    fresh = _count(tokens.inputTokens)
+    total = None if fresh is None else fresh + (read or 0) + (write or 0)
+    return Usage(total, _count(tokens.outputTokens), None, read, write, _extra(kept))
+
+
+def _count(value: int | None) -> int | None:
+    """Less than nothing is no count."""
+    return value if value is None or value >= 0 else None
 
 
 def _extra(fields: dict[str, msgspec.Raw]) -> Extra | None:
@@ -134,7 +147,7 @@ class Converse(msgspec.Struct):
     stopReason: str | None = None
     usage: Tokens | None = None
     additionalModelResponseFields: msgspec.Raw = ABSENT
-    metrics: msgspec.Raw = ABSENT
+    metrics: Metrics | None = None
     trace: msgspec.Raw = ABSENT
     performanceConfig: msgspec.Raw = ABSENT
     serviceTier: msgspec.Raw = ABSENT
@@ -181,12 +194,17 @@ class Block(msgspec.Struct):
     citationsContent: Cited | None = None
 
 
+def members(raw: bytes) -> dict[str, msgspec.Raw]:
+    """The members of a union, which should have one."""
+    try:
+        return _object.decode(raw)
+    except msgspec.DecodeError:
+        return {}
+
+
 def member(raw: bytes) -> str:
     """The name of the one member that a union has; empty if it has none."""
-    try:
-        return next(iter(_object.decode(raw)), "")
-    except msgspec.DecodeError:
-        return ""
+    return next(iter(members(raw)), "")
 
 
 def merged(pieces: list[bytes]) -> bytes:
@@ -248,7 +266,7 @@ class ModelFields(msgspec.Struct, forbid_unknown_fields=True):
     @property
     def thinking_tokens(self) -> int | None:
         details = self.usage.output_tokens_details if self.usage is not None else None
-        return details.thinking_tokens if details is not None else None
+        return _count(details.thinking_tokens) if details is not None else None
 
     @property
     def sequence(self) -> str | None:
