@@ -67,6 +67,7 @@ _WIRES = (
         anthropic_request.decode_request,
         anthropic_request.encode_request,
         anthropic_encoder.PING,
+        frozenset({"any name"}),
     ),
     Wire(
         "openai-chat",
@@ -79,6 +80,7 @@ _WIRES = (
         chat_request.decode_request,
         chat_request.encode_request,
         chat_encoder.COMMENT,
+        frozenset({"any name"}),
     ),
     Wire(
         "bedrock",
