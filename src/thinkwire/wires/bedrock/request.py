@@ -187,7 +187,7 @@ class _Writer:
                 body[prefix[:-1]] = written
         if request.user is not None:
             self._losses.add("not_carried", "user")
-        if controls.thinks and self._rules.control == "claude" and not self._losses.same:
+        if controls.thinks and self._is_claude() and self._rules.history == "signed" and not self._losses.same:
             body["additionalModelResponseFieldPaths"] = [_THINKING_TOKENS]
         body.update({name: raw for name, raw in plain(self._own).items() if not name.startswith(_OBJECTS)})
         return body
