@@ -2,6 +2,7 @@
 
 A free-form tool takes plain text (Codex' `apply_patch`); a namespace groups functions under a name of its own. A wire
 that has neither is offered functions: the text is the one argument `input`, the group's name is part of the function's.
+A name that is too long for a strict wire or has other characters (tools of MCP servers) is changed and changed back.
 What is made of a tool depends on that tool alone, so what was written for a conversation is the beginning of what is
 written for its continuation. The reply is turned back by the `Offer` that the request gave: names, ids and text are
 those that the client knows.
@@ -35,6 +36,8 @@ from thinkwire.model import (
 
 FREEFORM = "freeform"
 NAMESPACE = "namespace"
+ANY_NAME = "any name"
+"""Of a wire that is given every name as it came. Elsewhere a name that does not fit gets another one."""
 
 _INPUT = msgspec.Raw(b'{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}')
 _LONGEST_NAME = 64
@@ -91,11 +94,14 @@ def offer_tools(request: Request, native: frozenset[str], notices: Notices) -> t
 def _plain_tool(tool: Tool, native: frozenset[str], known: dict[str, Known], notices: Notices) -> Tool:
     freeform = tool.kind == FREEFORM and FREEFORM not in native
     grouped = tool.namespace is not None and NAMESPACE not in native
-    if not freeform and not grouped:
+    renamed = tool.kind == "function" and _is_odd(tool.name, native)
+    if not freeform and not grouped and not renamed:
         return tool
     name = _known_as(tool.name, tool.namespace, tool.kind == FREEFORM, known)
     if grouped:
         notices.add("converted", "tools[]", "namespace in the function's name")
+    elif renamed:
+        notices.add("converted", "tools[]", "a name that the target refuses")
     if not freeform:
         return replace(tool, name=name, namespace=None)
     notices.add("converted", "tools[]", "free-form tool as a function of one text")
@@ -133,12 +139,13 @@ def _plain_message(message: Message, native: frozenset[str], known: dict[str, Kn
 def _plain_call(call: ToolUse, native: frozenset[str], known: dict[str, Known]) -> Block:
     freeform = call.freeform and FREEFORM not in native
     grouped = call.namespace is not None and NAMESPACE not in native
-    if not freeform and not grouped:
+    if not freeform and not grouped and (call.freeform or not _is_odd(call.name, native)):
         return call
     name = _known_as(call.name, call.namespace, call.freeform, known)
     arguments = _encode({"input": call.arguments}).decode() if freeform else call.arguments
+    extra = None if freeform or grouped else call.extra
     return replace(
-        call, name=name, arguments=arguments, freeform=call.freeform and not freeform, namespace=None, extra=None
+        call, name=name, arguments=arguments, freeform=call.freeform and not freeform, namespace=None, extra=extra
     )
 
 
@@ -146,6 +153,11 @@ def _known_as(name: str, namespace: str | None, freeform: bool, known: dict[str,
     plain = _function_name(name, namespace)
     known[plain] = Known(name, namespace, freeform)
     return plain
+
+
+def _is_odd(name: str, native: frozenset[str]) -> bool:
+    """Whether the name must be another one for a wire with these abilities."""
+    return ANY_NAME not in native and _function_name(name, None) != name
 
 
 def _function_name(name: str, namespace: str | None) -> str:

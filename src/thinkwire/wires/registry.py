@@ -10,6 +10,9 @@ from thinkwire.model import Event, Notices, Reply, Request, Rules
 from thinkwire.wires.anthropic import reply as anthropic_reply
 from thinkwire.wires.anthropic import reply_encoder as anthropic_encoder
 from thinkwire.wires.anthropic import request as anthropic_request
+from thinkwire.wires.bedrock import reply as bedrock_reply
+from thinkwire.wires.bedrock import reply_encoder as bedrock_encoder
+from thinkwire.wires.bedrock import request as bedrock_request
 from thinkwire.wires.ollama import reply as ollama_reply
 from thinkwire.wires.ollama import reply_encoder as ollama_encoder
 from thinkwire.wires.ollama import request as ollama_request
@@ -67,6 +70,7 @@ _WIRES = (
         anthropic_request.decode_request,
         anthropic_request.encode_request,
         anthropic_encoder.PING,
+        frozenset({"any name"}),
     ),
     Wire(
         "openai-chat",
@@ -79,6 +83,19 @@ _WIRES = (
         chat_request.decode_request,
         chat_request.encode_request,
         chat_encoder.COMMENT,
+        frozenset({"any name"}),
+    ),
+    Wire(
+        "bedrock",
+        False,
+        bedrock_reply.ReplyDecoder,
+        bedrock_encoder.ReplyEncoder,
+        bedrock_reply.decode_reply,
+        bedrock_encoder.encode_reply,
+        bedrock_encoder.encode_fault,
+        bedrock_request.decode_request,
+        bedrock_request.encode_request,
+        bedrock_encoder.PING,
     ),
     Wire(
         "ollama",

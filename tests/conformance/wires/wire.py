@@ -74,6 +74,10 @@ class Wire:
         """An output as text, for `output`, `contains` and `lacks` of a vector."""
         return output.decode()
 
+    def readable_whole(self, body: bytes) -> str:
+        """A whole reply as text, in which seals are looked for."""
+        return body.decode()
+
     def from_readable(self, text: str) -> bytes:
         return text.encode()
 
