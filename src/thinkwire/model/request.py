@@ -41,8 +41,8 @@ class Tool(msgspec.Struct):
     """A function that the model may call. `schema` is raw JSON Schema, None where there is none.
 
     `kind` is `function`; `freeform` for a tool that takes plain text instead of arguments; `search` for the client's
-    own search for more tools; or the type name of a tool that only one wire knows, kept whole in `extra`. `namespace` is
-    the group that it is offered in.
+    own search for more tools; or the type name of a tool that only one wire knows, kept whole in `extra`. `namespace`
+    is the group that it is offered in.
     """
 
     name: str

@@ -16,6 +16,9 @@ from thinkwire.wires.ollama import request as ollama_request
 from thinkwire.wires.openai_chat import reply as chat_reply
 from thinkwire.wires.openai_chat import reply_encoder as chat_encoder
 from thinkwire.wires.openai_chat import request as chat_request
+from thinkwire.wires.openai_responses import reply as responses_reply
+from thinkwire.wires.openai_responses import reply_encoder as responses_encoder
+from thinkwire.wires.openai_responses import request as responses_request
 
 
 class ReplyDecoder(Protocol):
@@ -79,6 +82,19 @@ _WIRES = (
         chat_request.decode_request,
         chat_request.encode_request,
         chat_encoder.COMMENT,
+    ),
+    Wire(
+        "openai-responses",
+        True,
+        responses_reply.ReplyDecoder,
+        responses_encoder.ReplyEncoder,
+        responses_reply.decode_reply,
+        responses_encoder.encode_reply,
+        responses_encoder.encode_fault,
+        responses_request.decode_request,
+        responses_request.encode_request,
+        responses_encoder.COMMENT,
+        frozenset({"freeform", "namespace", "search"}),
     ),
     Wire(
         "ollama",
