@@ -78,7 +78,6 @@ class ReplyDecoder(SSEReplyDecoder):
         self._all: list[OutputItem] = []
         self._id = ""
         self._started = False
-        self._refused = False
 
     def read_frame(self, data: bytes) -> None:
         if data.startswith(b"[DONE]"):
@@ -147,7 +146,7 @@ class ReplyDecoder(SSEReplyDecoder):
 
     def _reason(self, response: schema.Response) -> StopReason:
         if response.status != "incomplete":
-            return "refusal" if self._refused else "end_turn"
+            return "end_turn"
         details = response.incomplete_details
         word = (details.reason if details is not None else None) or "max_output_tokens"
         known = INCOMPLETE.get(word)
@@ -296,7 +295,6 @@ class ReplyDecoder(SSEReplyDecoder):
         if part != item.part:
             self._open_text(item, part)
         item.said.add(text)
-        self._refused = self._refused or refusal
         self.out.append(TextDelta(text, item.key(part), refusal))
 
     def _open_text(self, item: OutputItem, part: int) -> None:

@@ -69,7 +69,6 @@ class ReplyEncoder:
         self._ids = Ids("")
         self._number = 0  # of the next event
         self._output: list[msgspec.Raw] = []  # the finished items
-        self._refused = False
 
         # of the open block
         self._held: Opened | None = None  # its first content decides what it becomes
@@ -175,7 +174,6 @@ class ReplyEncoder:
 
     def _open_text(self, held: Opened | None, refusal: bool) -> bytes:
         self._begin("refusal" if refusal else "output_text", "msg", held.item_id if held is not None else None)
-        self._refused = self._refused or refusal
         out = self._added(items.message(self._item_id, [], self._phase, "in_progress"))
         name = f"response.{self._kind}.delta"
         self._deltas(name, b',"content_index":0', _END if refusal else _TEXT_END)
@@ -287,7 +285,7 @@ class ReplyEncoder:
 
     def _finish(self, event: Finished) -> bytes:
         items.note_ending(event.reason, event.stop_sequence, event.extra, self._notices)
-        response = items.ended(self._head, event.reason, self._refused, event.usage, event.extra, self._output)
+        response = items.ended(self._head, event.reason, event.usage, event.extra, self._output)
         return self._event(f"response.{response['status']}", {"response": response})
 
     def _fail(self, event: Failed) -> bytes:
@@ -320,14 +318,12 @@ def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> by
     """The folded reply as a response object."""
     ids = Ids(reply.id)
     output: list[msgspec.Raw] = []
-    refused = False
     for block in reply.blocks:
         _spell(block, output, ids, notices)
-        refused = refused or (isinstance(block, Text) and block.refusal)
     head = items.envelope(reply.id, model or reply.model, reply.created)
     reason = reply.stop or "end_turn"
     items.note_ending(reason, reply.stop_sequence, reply.extra, notices)
-    return _encode(items.ended(head, reason, refused, reply.usage, reply.extra, output))
+    return _encode(items.ended(head, reason, reply.usage, reply.extra, output))
 
 
 def _spell(block: Block, output: list[msgspec.Raw], ids: Ids, notices: Notices) -> None:

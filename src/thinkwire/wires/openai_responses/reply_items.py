@@ -166,17 +166,10 @@ def envelope(reply_id: str, model: str, created: int | None) -> Written:
 
 
 def ended(
-    head: Written,
-    reason: StopReason,
-    refused: bool,
-    counts: Usage | None,
-    extra: Extra | None,
-    output: list[msgspec.Raw],
+    head: Written, reason: StopReason, counts: Usage | None, extra: Extra | None, output: list[msgspec.Raw]
 ) -> Written:
-    """The response at its end. A refusal that was said in so many words is complete."""
+    """The response at its end."""
     incomplete = INCOMPLETE.get(reason)
-    if reason == "refusal" and refused:
-        incomplete = None
     response = head | {"status": "completed" if incomplete is None else "incomplete", "output": output}
     if incomplete is not None:
         response["incomplete_details"] = {"reason": incomplete}
