@@ -100,7 +100,7 @@ class ReplyDecoder(SSEReplyDecoder):
     # ---- the response --------------------------------------------------------------------------------------------
 
     def _created(self, event: schema.StreamEvent) -> None:
-        if not self._started and schema.is_there(event.response):
+        if not self._started and schema.is_object(event.response):
             self._start(self._read_response(event.response))
 
     def _start(self, response: schema.Response) -> None:
@@ -117,7 +117,7 @@ class ReplyDecoder(SSEReplyDecoder):
             return lenient(guard.decode_frame(bytes(raw)), schema.Response, self.notices, "response")
 
     def _terminal(self, event: schema.StreamEvent) -> None:
-        response = self._read_response(event.response) if schema.is_there(event.response) else schema.Response()
+        response = self._read_response(event.response) if schema.is_object(event.response) else schema.Response()
         if event.type == "response.incomplete":
             response.status = "incomplete"
         self.finish_response(response)
@@ -155,7 +155,7 @@ class ReplyDecoder(SSEReplyDecoder):
         return known or "max_tokens"
 
     def _failed(self, event: schema.StreamEvent) -> None:
-        response = self._read_response(event.response) if schema.is_there(event.response) else schema.Response()
+        response = self._read_response(event.response) if schema.is_object(event.response) else schema.Response()
         self.fail(openai_errors.fault(response.error))
 
     def _error(self, event: schema.StreamEvent) -> None:
@@ -181,7 +181,7 @@ class ReplyDecoder(SSEReplyDecoder):
         return made
 
     def _item_added(self, event: schema.StreamEvent) -> None:
-        if not schema.is_there(event.item):
+        if not schema.is_object(event.item):
             return
         item = self._read_item(event.item)
         made = self._add(item, event.output_index)
@@ -189,7 +189,7 @@ class ReplyDecoder(SSEReplyDecoder):
             self._open_call(made, item)
 
     def _item_done(self, event: schema.StreamEvent) -> None:
-        if not schema.is_there(event.item):
+        if not schema.is_object(event.item):
             return
         item = self._read_item(event.item)
         made = self._items.get(event.output_index)
@@ -316,7 +316,7 @@ class ReplyDecoder(SSEReplyDecoder):
 
     def _annotation(self, event: schema.StreamEvent) -> None:
         item = self._implied(event, "message")
-        if item is not None and schema.is_there(event.annotation) and event.content_index == item.part:
+        if item is not None and schema.is_object(event.annotation) and event.content_index == item.part:
             item.noted = True
             self._note(item, event.content_index, event.annotation)
 

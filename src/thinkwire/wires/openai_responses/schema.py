@@ -118,12 +118,12 @@ class StreamEvent(msgspec.Struct):
     message: str | None = None
 
 
-def is_there(raw: msgspec.Raw) -> bool:
-    return bytes(raw) not in (b"", b"null")
+def is_object(raw: msgspec.Raw) -> bool:
+    return bytes(memoryview(raw)[:1]) == b"{"
 
 
 def leftover(response: Response) -> dict[str, msgspec.Raw]:
     """What the server itself says about the response and only this wire knows. The rest of the object repeats the
     request."""
     found = {"input_transformations": response.input_transformations, "moderation": response.moderation}
-    return {name: raw.copy() for name, raw in found.items() if is_there(raw) and bytes(raw) != b"[]"}
+    return {name: raw.copy() for name, raw in found.items() if bytes(raw) not in (b"", b"null", b"[]")}
