@@ -171,8 +171,7 @@ class InputWriter:
         first = next((block for block in blocks if isinstance(block, Text)), None)
         own = first.extra.fields if first is not None and first.extra is not None and first.extra.wire == WIRE else {}
         around = {_of_item(name): raw for name, raw in own.items() if _of_item(name)}
-        if "phase" in own:
-            around["phase"] = _list.decode(own["phase"])[0]  # as a reply gathers it
+        around.update(_phase(own))
         said = self._said(blocks, role, around)
         if said and first is not None and first.item_id is not None and self._same:
             said = [{"type": "message", "id": first.item_id} | said[0]]
@@ -322,8 +321,17 @@ def _joined(parts: msgspec.Raw | None) -> str:
     return BETWEEN_PARTS.join([part.get("text") or "" for part in _parts.decode(parts)])
 
 
+def _phase(own: _Raws) -> _Raws:
+    """The phase as a reply gathers it: in a list."""
+    try:
+        phases = _list.decode(own.get("phase", b"[]"))
+    except msgspec.DecodeError:
+        return {}
+    return {"phase": phases[0]} if phases else {}
+
+
 def _is_reasoning(item: Any) -> bool:
-    return isinstance(item, dict) and item["type"] == "reasoning"
+    return isinstance(item, dict) and item.get("type") == "reasoning"
 
 
 def _without_id(item: Any) -> Any:
