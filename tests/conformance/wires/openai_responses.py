@@ -154,7 +154,7 @@ class ResponsesReader:
         self.number = 0
         self.stage = "before"
         self.output: list[Json] = []
-        self.ids: set[str] = set()
+        self.ids: set[tuple[str, str]] = set()
         self.item: dict[str, Json] | None = None
         self.part: dict[str, Json] | None = None
         self.text = ""
@@ -226,9 +226,10 @@ class ResponsesReader:
         insist(event["output_index"] == len(self.output), "indexes go 0, 1, 2:", event)
         item = event["item"]
         insist(nonempty(item.get("type")), "an item has a type:", item)
-        if item["type"] in KNOWN:
-            insist(nonempty(item.get("id")) and item["id"] not in self.ids, "an item has an id of its own:", item)
-            self.ids.add(item["id"])
+        if is_known(item):
+            name = (item["type"], item.get("id"))
+            insist(nonempty(item.get("id")) and name not in self.ids, "an item has an id of its own:", item)
+            self.ids.add(name)
             insist(is_empty(item), "an item begins empty:", item)
         self.item, self.part, self.text, self.said = dict(item), None, "", False
 
@@ -302,7 +303,7 @@ class ResponsesReader:
         if item["type"] in ("function_call", "custom_tool_call"):
             insist(self.said or item["type"] != "function_call", "arguments that were not said:", event)
             item["input" if item["type"] == "custom_tool_call" else "arguments"] = self.text
-        if item["type"] in KNOWN:
+        if is_known(item):
             for name in ("encrypted_content", "arguments") if item["type"] != "function_call" else ():
                 if name in final:
                     item[name] = final[name]
@@ -329,6 +330,11 @@ class ResponsesReader:
         return self.answer
 
 
+def is_known(item: dict[str, Json]) -> bool:
+    """A search that the server has done itself is its own affair."""
+    return item["type"] in KNOWN and (item["type"] != "tool_search_call" or item.get("execution") == "client")
+
+
 def is_empty(item: dict[str, Json]) -> bool:
     match item:
         case {"type": "reasoning", "summary": []}:
@@ -351,9 +357,8 @@ def seen_item(item: dict[str, Json]) -> list[Seen]:
             insist(isinstance(item["summary"], list), "reasoning has a summary, if only an empty one:", item)
             texts = [part["text"] for part in [*item["summary"], *item.get("content", [])]]
             seal = item.get("encrypted_content", "")
-            insist(any(texts) or nonempty(seal) or item["id"].startswith("rs_stored"), "an empty item:", item)
             if not any(texts) and not seal:
-                return [("opaque", "reasoning")]
+                return [("opaque", "reasoning")]  # the name of something that the server has stored
             return [("thought", "".join(texts), seal) if any(texts) else ("encrypted", seal)]
         case "message":
             insist(item["role"] == "assistant" and item["content"], "a message of the assistant:", item)
@@ -366,7 +371,7 @@ def seen_item(item: dict[str, Json]) -> list[Seen]:
             return [("tool", item["call_id"], item["name"], item["arguments"])]
         case "custom_tool_call":
             return [("tool", item["call_id"], item["name"], item["input"])]
-        case "tool_search_call" if item["execution"] == "client":
+        case "tool_search_call" if is_known(item):
             insist(isinstance(item["arguments"], dict), "a search has an object:", item)
             return [("tool", item["call_id"], "tool_search", json.dumps(item["arguments"], separators=(",", ":")))]
         case kind:
@@ -405,7 +410,7 @@ def read_response(body: bytes) -> Answer:
     reply = envelope(parsed(body.decode()))
     answer = Answer(id=reply["id"], model=reply["model"], stop=stop_of(reply), done=True)
     answer.usage = checked_usage(reply["usage"])
-    ids = [item["id"] for item in reply["output"] if item["type"] in KNOWN]
-    insist(len(set(ids)) == len(ids) and all(ids), "an item has an id of its own:", ids)
+    ids = [(item["type"], item["id"]) for item in reply["output"] if is_known(item)]
+    insist(len(set(ids)) == len(ids) and all(name for _, name in ids), "an item has an id of its own:", ids)
     answer.blocks = [seen for item in reply["output"] for seen in seen_item(item)]
     return answer

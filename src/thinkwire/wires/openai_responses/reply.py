@@ -76,6 +76,7 @@ class ReplyDecoder(SSEReplyDecoder):
         super().__init__(notices)
         self._items: dict[int | None, OutputItem] = {}  # by output index, the newest of each
         self._all: list[OutputItem] = []
+        self._stored: set[str] = set()  # names of reasoning that only the server has
         self._id = ""
         self._started = False
 
@@ -140,6 +141,9 @@ class ReplyDecoder(SSEReplyDecoder):
         for item in self._all:
             known.setdefault(item.kind, []).append(item)
         for raw in output:
+            if not schema.is_object(raw):
+                self.notices.add("bad_field", "output[]")
+                continue
             final = self._read_item(raw)
             same = known.get(final.type)
             self._finish_item(same.pop(0) if same else self._add(final, None), final, raw)
@@ -216,10 +220,13 @@ class ReplyDecoder(SSEReplyDecoder):
             self._pass_on(item, final, raw)
 
     def _pass_on(self, _item_: OutputItem, final: schema.Item, raw: msgspec.Raw) -> None:
+        if not final.type:
+            self.notices.add("bad_field", "item.type", "an item without a type")
+            return
         data, replaced = guard.mend(bytes(raw))
         if replaced:
             self.notices.add("surrogate_replaced")
-        self.out.append(OpaqueSeen(WIRE, final.type or "item", msgspec.Raw(data)))
+        self.out.append(OpaqueSeen(WIRE, final.type, msgspec.Raw(data)))
 
     # ---- reasoning -----------------------------------------------------------------------------------------------
 
@@ -263,7 +270,7 @@ class ReplyDecoder(SSEReplyDecoder):
         if item is not None and item.form in ("", RAW_TEXT):
             self._thought(item, RAW_TEXT, event.content_index, item.rest(event.content_index, event.text))
 
-    def _finish_reasoning(self, item: OutputItem, final: schema.Item, raw: msgspec.Raw) -> None:
+    def _finish_reasoning(self, item: OutputItem, final: schema.Item, _raw: msgspec.Raw) -> None:
         content = [part for part in final.parts() if part.type == RAW_TEXT]
         form = item.form or (RAW_TEXT if any(part.text for part in content) else SUMMARY)
         for index, part in enumerate(content if form == RAW_TEXT else final.summary or []):
@@ -274,8 +281,10 @@ class ReplyDecoder(SSEReplyDecoder):
             seal = Seal("encrypted", final.encrypted_content, item_id=final.id or item.id, format=SEAL_FORMAT)
             self.out.append(Sealed(seal, item.place, whole=True))
         elif not item.opened:
-            if final.id:  # only a name of something that the server has stored
-                self._pass_on(item, final, raw)
+            if final.id and final.id not in self._stored:  # only a name of something that the server has stored
+                self._stored.add(final.id)
+                name = {"id": final.id, "type": "reasoning", "summary": []}
+                self.out.append(OpaqueSeen(WIRE, "reasoning", msgspec.Raw(_encode(name))))
             return
         self.out.append(Closed(item.place))
 
