@@ -42,7 +42,7 @@ from thinkwire.model import (
 from thinkwire.wires import openai_errors
 from thinkwire.wires.call_ids import made_up_id
 from thinkwire.wires.framed_reply import SSEReplyDecoder
-from thinkwire.wires.lenient import lenient
+from thinkwire.wires.lenient import lenient, read_whole
 from thinkwire.wires.openai_responses import schema
 from thinkwire.wires.openai_responses.output_item import OutputItem
 from thinkwire.wires.openai_responses.schema import FORM, RAW_TEXT, SEAL_FORMAT, SUMMARY, WIRE
@@ -54,7 +54,6 @@ BETWEEN_PARTS = "\n\n"
 _event = msgspec.json.Decoder(schema.StreamEvent)
 _item = msgspec.json.Decoder(schema.Item)
 _response = msgspec.json.Decoder(schema.Response)
-_whole = msgspec.json.Decoder(msgspec.Raw)
 _encode = msgspec.json.Encoder().encode
 
 _RAW_FORM = Extra(WIRE, {FORM: msgspec.Raw(_encode(RAW_TEXT))})
@@ -418,10 +417,7 @@ class ReplyDecoder(SSEReplyDecoder):
 
     def whole(self, body: bytes) -> list[Event]:
         """A whole response as the events its stream would have had. Raises `WireFault`."""
-        raw, replaced = guard.decode(_whole, body, "reply")
-        if replaced:
-            self.notices.add("surrogate_replaced")
-        response = self._read_response(raw)
+        response = self._read_response(msgspec.Raw(read_whole(body, self.notices)))
         if response.error is not None or response.status == "failed":
             return [Failed(openai_errors.fault(response.error))]
         if response.output is None:
