@@ -139,7 +139,10 @@ class StreamTranslator:
         return out + self._write(events)
 
     def fail(self, fault: Fault) -> bytes:
-        """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held."""
+        """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held. A
+        reply that was complete stays one."""
+        if self._decoder.complete():
+            return self.finish()
         self._by_lines = False
         out = self.feed(b"")
         return out if self._stages.grammar.ended else out + self._write([Failed(fault)])
@@ -160,6 +163,11 @@ class StreamTranslator:
         if self._stages.grammar.ended and events:
             self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
         return self._encoder.encode(events)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
+        return self._decoder.complete()
 
     @property
     def begun(self) -> bool:
