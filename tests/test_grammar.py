@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
+from tests.spelling import STOP, arg, call, seal, shape, th, tx
 
 from thinkwire import limits
 from thinkwire.call_order import CallOrder
@@ -18,7 +19,6 @@ from thinkwire.model import (
     Event,
     Failed,
     Finished,
-    LateSeal,
     Notices,
     OpaqueDelta,
     OpaqueSeen,
@@ -42,62 +42,6 @@ def run(events: list[Event]) -> tuple[list[Event], list[str]]:
     return out, [notice.code for notice in notices]
 
 
-def shape(events: list[Event]) -> str:
-    """Events as a line to read: `S T(r) .. X F`."""
-    return " ".join(_word(event) for event in events)
-
-
-def _word(event: Event) -> str:
-    match event:
-        case Started():
-            return "S"
-        case Opened(kind="thought"):
-            return "T("
-        case Opened():
-            return "X("
-        case ToolOpened(id=name):
-            return f"U:{name}("
-        case OpaqueSeen(kind=kind):
-            return f"O:{kind}("
-        case ThoughtDelta(text=text) | TextDelta(text=text) | ToolDelta(text=text):
-            return text.replace("\n", "⏎").replace(" ", "␣")
-        case Sealed(seal=seal):
-            return f"={seal.data}"
-        case LateSeal(seal=seal, index=index):
-            return f"late:{index}={seal.data}"
-        case Closed():
-            return ")"
-        case Finished(reason=reason):
-            return f"F:{reason}"
-        case Failed(fault=fault):
-            return f"!{fault.code}"
-        case Alive():
-            return "~"
-        case _:
-            return type(event).__name__
-
-
-def th(text: str, key: int | str | None = None) -> Event:
-    return ThoughtDelta(text, key)
-
-
-def tx(text: str, key: int | str | None = None) -> Event:
-    return TextDelta(text, key)
-
-
-def call(key: int) -> Event:
-    return ToolOpened(f"c{key}", "f", key)
-
-
-def arg(text: str, key: int) -> Event:
-    return ToolDelta(text, key)
-
-
-def seal(data: str, key: int | str | None = None, kind: str = "signature") -> Event:
-    return Sealed(Seal(kind, data), key)  # type: ignore[arg-type]
-
-
-STOP: list[Event] = [Finished("end_turn"), Ended()]
 OPEN_T, OPEN_X = Opened("thought", 0), Opened("text", 0)
 
 TABLE: dict[str, tuple[list[Event], str]] = {
@@ -172,7 +116,7 @@ TABLE: dict[str, tuple[list[Event], str]] = {
     ),
     "a citation belongs to the open block": (
         [tx("x", 0), OpaqueDelta("w", "c", Raw(b"{}"), 0), Closed(0), *STOP],
-        "S X( x OpaqueDelta ) F:end_turn",
+        "S X( x o:c ) F:end_turn",
     ),
     "nothing after the end": ([tx("x"), *STOP, tx("y"), *STOP], "S X( x ) F:end_turn"),
     "a failure leaves the block open": ([th("r"), Failed(Fault("cut", "…")), tx("x")], "S T( r !cut"),
