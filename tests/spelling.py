@@ -31,38 +31,31 @@ def shape(events: list[Event]) -> str:
 
 def word(event: Event) -> str:
     match event:
-        case Started():
-            return "S"
-        case Opened(kind="thought"):
-            return "T("
-        case Opened():
-            return "X("
+        case Opened(kind=kind):
+            return "T(" if kind == "thought" else "X("
         case ToolOpened(id=name):
             return f"U:{name}("
         case OpaqueSeen(kind=kind):
             return f"O:{kind}("
+        case OpaqueDelta(kind=kind):
+            return f"o:{kind}"
         case ThoughtDelta(text=text) | TextDelta(text=text) | ToolDelta(text=text):
             return text.replace("\n", "⏎").replace(" ", "␣")
         case Sealed(seal=seal):
             return f"={seal.data}"
         case LateSeal(seal=seal, index=index):
             return f"late:{index}={seal.data}"
-        case Closed():
-            return ")"
         case Finished(reason=reason):
             return f"F:{reason}"
         case Failed(fault=fault):
             return f"!{fault.code}"
-        case Alive():
-            return "~"
         case Noted(code=code):
             return f"?{code}"
-        case OpaqueDelta(kind=kind):
-            return f"o:{kind}"
-        case Ended():
-            return "."
         case _:
-            return type(event).__name__
+            return _PLAIN.get(type(event), type(event).__name__)
+
+
+_PLAIN: dict[type, str] = {Started: "S", Closed: ")", Alive: "~", Ended: "."}
 
 
 def th(text: str, key: int | str | None = None) -> Event:

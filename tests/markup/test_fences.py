@@ -67,6 +67,7 @@ def test_equals_the_reference_at_every_cut(text_and_pieces: tuple[str, list[str]
         ("```\nx\n```\n", False),
         ("```\nx\n``` y\n", True),
         ("```\nx\n~~~\n", True),
+        ("```\n``` y\n```\n", False),
         ("````\nx\n```\n", True),
         ("```\nx\n`````  \n", False),
         ("~~~\n```\n~~~\n", False),

@@ -9,7 +9,7 @@ from tests.markup.test_scanner import scanned
 from thinkwire.faults import Misuse
 from thinkwire.markup.profiles import PROFILES, ROWS, continued, find_profile
 
-# ---- every dialect, as its models write it ---------------------------------------------------------------------------
+# ---- every dialect, as its models write it --------------------------------------------------------------------------
 # A thought `r` and an answer `a`; of profiles that start inside, also without the opener.
 
 DIALECTS: list[tuple[str, str]] = [
@@ -139,7 +139,7 @@ def test_ordinary_words_count_at_the_first_character_only(name: str) -> None:
     assert not any(row.profile == name for row in ROWS if name != "granite-3.2"), "they must be asked for by name"
 
 
-# ---- the rows ----------------------------------------------------------------------------------------------------------
+# ---- the rows -------------------------------------------------------------------------------------------------------
 
 CHAT: list[tuple[str, str]] = [
     ("deepseek-ai/DeepSeek-R1", "think-prefilled"),
@@ -265,7 +265,7 @@ def test_a_long_name_is_not_searched_to_its_end() -> None:
     assert find_profile("auto", "x" * 10_000 + "-gpt-oss") is PROFILES["think"]
 
 
-# ---- the data -----------------------------------------------------------------------------------------------------------
+# ---- the data -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)

@@ -7,6 +7,7 @@ code, blanks and a few letters. Nothing here knows what is to be made of them.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from hypothesis import strategies as st
 
@@ -72,7 +73,7 @@ def cuttings(text: str) -> st.SearchStrategy[list[str]]:
 
 def cut(text: str, points: list[int]) -> list[str]:
     edges = [0, *sorted(points), len(text)]
-    return [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(edges)]
 
 
 def longest(profile: Profile) -> int:
