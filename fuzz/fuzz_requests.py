@@ -1,0 +1,35 @@
+"""The request decoder of each wire, and the encoders behind it: any body is a request, or a fault of its client."""
+
+from __future__ import annotations
+
+import json
+import random
+
+from fuzz.seeds import REQUESTS
+from fuzz.trial import mutated
+
+from thinkwire import WIRES, WireFault, translate_request
+
+FAULTS = frozenset({"malformed", "limit", "invalid_request", "conflict", "unsupported"})
+MODELS = (None, None, "claude-opus-5", "claude-sonnet-4-5", "glm-4.7", "gpt-5.5")
+
+
+def attempt(rnd: random.Random) -> None:
+    source, raw = rnd.choice(REQUESTS)
+    raw = mutated(rnd, raw, rnd.choice(REQUESTS)[1])
+    if rnd.random() < 0.1:
+        source = rnd.choice(WIRES)
+    target, model = rnd.choice(WIRES), rnd.choice(MODELS)
+    try:
+        there = translate_request(raw, source=source, target=target, model=model)
+    except WireFault as fault:
+        assert fault.code in FAULTS, fault.code
+        assert (fault.blame, fault.phase) == ("client", "request")
+        return
+    if source == target and there.body == raw:
+        return
+    there.body.decode()
+    assert isinstance(json.loads(there.body), dict)
+    assert translate_request(raw, source=source, target=target, model=model).body == there.body, "the same every time"
+    back = translate_request(there.body, source=target, target=source)  # what was written can be read
+    json.loads(back.body)
