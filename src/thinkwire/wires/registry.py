@@ -10,6 +10,9 @@ from thinkwire.model import Event, Notices, Reply, Request, Rules
 from thinkwire.wires.anthropic import reply as anthropic_reply
 from thinkwire.wires.anthropic import reply_encoder as anthropic_encoder
 from thinkwire.wires.anthropic import request as anthropic_request
+from thinkwire.wires.ollama import reply as ollama_reply
+from thinkwire.wires.ollama import reply_encoder as ollama_encoder
+from thinkwire.wires.ollama import request as ollama_request
 from thinkwire.wires.openai_chat import reply as chat_reply
 from thinkwire.wires.openai_chat import reply_encoder as chat_encoder
 from thinkwire.wires.openai_chat import request as chat_request
@@ -76,6 +79,18 @@ _WIRES = (
         chat_request.decode_request,
         chat_request.encode_request,
         chat_encoder.COMMENT,
+    ),
+    Wire(
+        "ollama",
+        True,
+        ollama_reply.ReplyDecoder,
+        ollama_encoder.ReplyEncoder,
+        ollama_reply.decode_reply,
+        ollama_encoder.encode_reply,
+        ollama_encoder.encode_fault,
+        ollama_request.decode_request,
+        ollama_request.encode_request,
+        ollama_encoder.ALIVE,
     ),
 )
 _BY_NAME = {wire.name: wire for wire in _WIRES}

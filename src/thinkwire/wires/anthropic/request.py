@@ -15,6 +15,7 @@ import msgspec
 from thinkwire.faults import bad_request
 from thinkwire.model import Extra, Notices, Request, Rules, Sampling, Tool, ToolChoice
 from thinkwire.wires import effort
+from thinkwire.wires.answer_schema import bare, named
 from thinkwire.wires.anthropic.reply import WIRE
 from thinkwire.wires.anthropic.request_reading import read_messages, read_system
 from thinkwire.wires.anthropic.request_thinking import INTENT, Controls, read_intent, spelled, write_intent
@@ -29,7 +30,6 @@ _NESTED = ("thinking.", "output_config.", "metadata.")
 
 _CHOICE = "~choice"
 _EMPTY_SCHEMA = msgspec.Raw(b'{"type":"object","properties":{}}')
-_SCHEMA_NAME = b'{"name":"output","schema":%s}'
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def _read_format(fields: Fields | None, name: str) -> msgspec.Raw | None:
     if schema is None or form.rest():
         return None
     fields.drop(name)
-    return msgspec.Raw(_SCHEMA_NAME % bytes(schema))
+    return named(schema)
 
 
 def _read_tool(fields: Fields) -> Tool:
@@ -189,12 +189,16 @@ class _Writer:
 
     def _max_tokens(self) -> int | None:
         """The limit. One must be there; a chosen one never presses an explicit budget."""
-        request = self._request
-        if request.max_tokens is not None or self._losses.same:
-            return request.max_tokens
-        chosen = max(effort.DEFAULT_MAX_TOKENS, (request.thinking.budget or 0) + effort.ANSWER_ROOM)
-        self._losses.add("converted", "max_tokens", f"{chosen} chosen")
-        return chosen
+        limit, most = self._request.max_tokens, self._rules.max_output
+        if self._as_it_came or (limit is None and self._losses.same):
+            return limit
+        if limit is None:
+            limit = max(effort.DEFAULT_MAX_TOKENS, (self._request.thinking.budget or 0) + effort.ANSWER_ROOM)
+            self._losses.add("converted", "max_tokens", f"{limit} chosen")
+        if most is not None and limit > most:
+            self._losses.add("clamped", "max_tokens", str(most))
+            return most
+        return limit
 
     def _system(self) -> Any:
         texts = self._request.system
@@ -264,7 +268,7 @@ class _Writer:
         if forced == "no":
             self._losses.add("converted", "tool_choice", f"{choice.mode} as auto")
             return "auto"
-        if controls.kind == "enabled":
+        if controls.on and (controls.kind == "enabled" or forced == "unless_thinking"):
             raise bad_request("tool_choice, thinking: this model does not think while a tool is forced", "conflict")
         return choice.mode
 
@@ -301,15 +305,8 @@ class _Writer:
     def _format(self) -> Written | None:
         if self._request.schema is None:
             return None
-        named = Fields.parse(self._request.schema, "schema")
-        schema = named.raw_value("schema")
-        named.drop("name", "strict")
-        for name in named.rest():
-            self._losses.add("not_carried", f"schema.{name}")
-        if schema is None:
-            self._losses.add("not_carried", "schema")
-            return None
-        return {"type": "json_schema", "schema": schema}
+        schema = bare(self._request.schema, self._losses)
+        return None if schema is None else {"type": "json_schema", "schema": schema}
 
     def _sampling(self, controls: Controls) -> Written:
         sampling = self._request.sampling

@@ -10,7 +10,7 @@ import msgspec
 
 from thinkwire import limits
 from thinkwire.faults import Fault, FaultCode
-from thinkwire.model import Usage
+from thinkwire.model import StopReason, Usage
 
 WIRE = "openai-chat"
 
@@ -107,6 +107,22 @@ class ReasoningObject(msgspec.Struct):
     summary: str | None = None
 
 
+class ReasoningItem(msgspec.Struct):
+    """An entry of `reasoning_items` (LiteLLM): an item of OpenAI's Responses."""
+
+    id: str | None = None
+    encrypted_content: str | None = None
+
+
+class Stash(msgspec.Struct):
+    """`provider_specific_fields` (LiteLLM), of a message or a call: fields that its own form has no place for."""
+
+    reasoning_content: str | None = None
+    thinking_blocks: list[ThinkingBlock] | None = None
+    thought_signature: str | None = None
+    thought_signatures: list[str] | None = None
+
+
 class GoogleExtra(msgspec.Struct):
     thought: bool | None = None
     thought_signature: str | None = None
@@ -126,6 +142,7 @@ class Call(msgspec.Struct):
     id: str | None = None
     function: Function | None = None
     extra_content: ExtraContent | None = None
+    provider_specific_fields: Stash | None = None
 
 
 class Delta(msgspec.Struct):
@@ -142,6 +159,11 @@ class Delta(msgspec.Struct):
     tool_calls: list[Call] | None = None
     function_call: Function | None = None
     extra_content: ExtraContent | None = None
+    provider_specific_fields: Stash | None = None
+    reasoning_items: list[ReasoningItem] | None = None
+    annotations: list[msgspec.Raw] | None = None
+    images: list[msgspec.Raw] | None = None
+    audio: dict[str, msgspec.Raw] | None = None
 
 
 class Choice(msgspec.Struct):
@@ -150,10 +172,14 @@ class Choice(msgspec.Struct):
     message: Delta | None = None
     finish_reason: str | None = None
     usage: Tokens | None = None  # Moonshot: in the choice (2026-08)
+    stop_reason: str | int | None = None  # vLLM: the stop text or token that was met
+    matched_stop: str | int | None = None  # SGLang: the same
+    logprobs: dict[str, msgspec.Raw] | None = None
 
 
 class GroqExtra(msgspec.Struct):
     usage: Tokens | None = None
+    error: str | None = None
 
 
 class ErrorBody(msgspec.Struct):
@@ -172,9 +198,36 @@ class Chunk(msgspec.Struct):
     usage: Tokens | None = None
     x_groq: GroqExtra | None = None
     error: ErrorBody | str | None = None
-    message: str | None = None  # of an error that is not wrapped (vLLM, 2025)
+    message: str | None = None  # of an error that is not wrapped (vLLM, 2025; DashScope)
     type: str | None = None
     code: str | int | None = None
+    citations: list[msgspec.Raw] | None = None
+    search_results: list[msgspec.Raw] | None = None
+
+
+STOP_REASONS: dict[str, StopReason] = {
+    "stop": "end_turn",
+    "eos": "end_turn",
+    "end_turn": "end_turn",
+    "complete": "end_turn",  # Cohere
+    "length": "max_tokens",
+    "max_tokens": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "refusal",
+    "safety": "refusal",
+    "sensitive": "refusal",  # Zhipu
+    "model_length": "context_window",  # Mistral
+    "model_context_window_exceeded": "context_window",  # Zhipu
+    "function_call_filter": "malformed_call",  # Gemini's endpoint
+}
+BROKEN_OFF: dict[str, FaultCode] = {
+    "error": "upstream",  # OpenRouter, Mistral
+    "network_error": "upstream",  # Zhipu
+    "abort": "upstream",  # SGLang, vLLM
+    "insufficient_system_resource": "overloaded",  # DeepSeek
+}
+"""Finish reasons that say that this is not the answer."""
 
 
 # Words that an error's type, code or status holds → what it means. The first row that fits.
