@@ -19,6 +19,9 @@ DIALECTS: list[tuple[str, str]] = [
     ("think-generated", "<think>r</think>a"),
     ("think-prefilled", "r</think>a"),
     ("think-prefilled", "<think>\nr</think>a"),
+    ("think-or-thinking-prefilled", "r</think>a"),
+    ("think-or-thinking-prefilled", "<thinking>r</think>a"),
+    ("think-or-thinking-prefilled", "<think>r</thinking>a"),
     ("think-template-dependent", "<think>\nr\n</think>a"),
     ("think-mistral-text", "<think>\nr\n</think>\na"),
     ("think-response-wrapper", "<think>r</think><response>a</response>"),
@@ -156,7 +159,7 @@ CHAT: list[tuple[str, str]] = [
     ("Qwen/Qwen3-32B-AWQ", "think"),
     ("qwen3.5-plus", "think"),
     ("MiniMaxAI/MiniMax-M1-80k", "think"),
-    ("MiniMaxAI/MiniMax-M2.1", "think-prefilled"),
+    ("MiniMaxAI/MiniMax-M2.1", "think-or-thinking-prefilled"),
     ("minimax/minimax-m3", "mm-think"),
     ("nvidia/NVIDIA-Nemotron-Nano-9B-v2", "think-prefilled"),
     ("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B", "think"),
@@ -279,7 +282,7 @@ def test_a_profile_is_sound(profile) -> None:  # type: ignore[no-untyped-def]
         generated = PROFILES[profile.generated]
         assert profile.starts_inside
         assert not generated.starts_inside
-        assert generated.open == profile.open
+        assert set(generated.open) <= set(profile.open)
     if profile.heuristic:
         assert not profile.anywhere
     if profile.kind == "tag":

@@ -118,9 +118,10 @@ def test_a_good_frame_is_read_as_the_fast_decoder_reads_it(value: dict[str, Any]
 
 
 def plain(value: Any) -> Any:
-    """A frame as plain values, without the raw fields that are not there."""
+    """A frame as plain values, without the raw fields that are not there or null."""
     if isinstance(value, msgspec.Struct):
-        return {name: plain(v) for name, v in msgspec.structs.asdict(value).items() if v != msgspec.Raw()}
+        fields = msgspec.structs.asdict(value)
+        return {name: plain(v) for name, v in fields.items() if v not in (msgspec.Raw(), msgspec.Raw(b"null"))}
     if isinstance(value, msgspec.Raw):
         return json.loads(bytes(value))
     return [plain(item) for item in value] if isinstance(value, list) else value

@@ -16,7 +16,6 @@ from thinkwire.markup.marks import Hit, Wait
 from thinkwire.markup.plan import Plan
 from thinkwire.model.events import Noted, TextDelta
 
-
 _AHEAD = 4096
 """Characters that a copy may be ahead of the field. Both come in the same deltas; a delta has a few words."""
 
@@ -201,7 +200,7 @@ class Mirror:
                 out.append(TextDelta(self._held))
         elif self._reading is not _Reading.DONE:
             out += self.feed("")
-            if self._reading is not _Reading.DONE:
+            if not self.done:
                 out.append(Noted("reasoning_duplicate"))
         self._finish()
         return out
