@@ -12,10 +12,9 @@ from typing import Any
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask, read_ask, read_credentials
 from thinkwire.gateway.catalog import list_models, show_model
-from thinkwire.gateway.counting import estimate_tokens, write_count
-from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.control import Control, is_operation
 from thinkwire.gateway.counting import estimate_tokens, write_count
+from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
 from thinkwire.gateway.faces import Route, find_route
 from thinkwire.gateway.record import Record

@@ -94,7 +94,8 @@ def is_loopback(host: str) -> bool:
 
 
 class Control:
-    """`reloader`, `metrics` and `say` are put in by whoever runs the gateway; without them it has less to tell."""
+    """`reloader`, `metrics`, `say` and `tick` (called every second) are put in by whoever runs the gateway; without
+    them it has less to tell."""
 
     def __init__(self, gateway: Controlled) -> None:
         self._gateway = gateway
@@ -103,6 +104,7 @@ class Control:
         self.reloader: Reloads | None = None
         self.metrics: Callable[[], bytes] | None = None
         self.say: Said | None = None
+        self.tick: Callable[[], None] = lambda: None
 
     def follow(self) -> None:
         """Does what another worker was told."""

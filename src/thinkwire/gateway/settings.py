@@ -25,6 +25,9 @@ class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     workers: int = 1
     log: Literal["text", "json", "none"] = "text"
 
+    def __repr__(self) -> str:
+        return f"Server(host={self.host!r}, port={self.port!r}, workers={self.workers!r})"  # no key in any log
+
 
 class Thinking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`show_model`: the name in the reply is the one that was `requested` (clients resend thinking only then), or the
@@ -62,7 +65,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A configured upstream. `key` is `passthrough` (the client's own), `aws` (signed by the credential chain), a
-    key, or empty; `key_env` names the variable that holds it. `rules` replaces fields of the capability table's answer."""
+    key, or empty; `key_env` names the variable that holds it. `rules` replaces fields of the capability table's
+    answer."""
 
     wire: WireName
     base_url: str

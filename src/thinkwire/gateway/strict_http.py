@@ -217,7 +217,7 @@ class StrictProtocol(HttpToolsProtocol):
             raise Refused("Transfer-Encoding goes with neither Content-Length nor HTTP/1.0")
 
     def _read_target(self) -> None:
-        target = httptools.parse_url(self.url)
+        target: Any = httptools.parse_url(self.url)  # its parts may be None, whatever its stubs say
         if not target.path or target.fragment is not None or target.userinfo is not None:
             raise Refused("the target has no path, or more than a path and a query")
         if target.host is not None and (b"host", self.url.split(b"/", 3)[2]) not in self.headers:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-
 import msgspec
 from msgspec.structs import replace
 
@@ -117,7 +116,9 @@ class Switches:
         with self._changing() as state:
             state.reloads += 1
 
-    def _remember(self, state: State, what: str, old: str | None, new: str | None, session: str | None = None) -> Switch:
+    def _remember(
+        self, state: State, what: str, old: str | None, new: str | None, session: str | None = None
+    ) -> Switch:
         switch = Switch(self._clock(), what, old, new, session)
         state.history = [*state.history, switch][-HISTORY:]
         return switch
@@ -146,5 +147,3 @@ def session_of(headers: list[tuple[bytes, bytes]]) -> str | None:
         if name in _SESSION_HEADERS:
             return value.decode("latin-1")
     return None
-
-

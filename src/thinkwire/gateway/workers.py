@@ -32,7 +32,9 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Workers:
     """`run()` returns the exit code when all have ended. `drain` gives the seconds that they take for it."""
 
-    def __init__(self, work: Work, count: int, listening: socket.socket, drain: float, say: Callable[..., None]) -> None:
+    def __init__(
+        self, work: Work, count: int, listening: socket.socket, drain: float, say: Callable[..., None]
+    ) -> None:
         self._work = work
         self._count = count
         self._listening = listening
@@ -137,5 +139,3 @@ def _run(work: Work, number: int, listening: socket.socket, parent: Connection) 
     """In the worker. Ctrl-C reaches the whole process group: the parent alone decides what it means."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     work(number, listening, parent)
-
-
