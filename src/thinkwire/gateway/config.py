@@ -109,11 +109,27 @@ def read_settings(
 ) -> Settings:
     """`document` stands for a `text` that was read already. Raises `ConfigError`."""
     if document is None:
-        try:
-            document = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ConfigError([Problem(*_syntax(name, text, str(error)))]) from None
+        document = _parsed_document(text, name)
     return _Reading(document, toml_lines.find_lines(text), name, environ).settings(flags or {})
+
+
+def read_server(path: str | None, environ: Mapping[str, str] | None = None) -> Server:
+    """The section `server` alone: for a command that wants to talk to the gateway, and has none of its secrets.
+    Raises `ConfigError`, or `OSError`."""
+    environ = os.environ if environ is None else environ
+    text, document = "", {}
+    if path is not None:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        document = _parsed_document(text, path)
+    return _Reading(document, toml_lines.find_lines(text), path or FILE, environ).server()
+
+
+def _parsed_document(text: str, name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError([Problem(*_syntax(name, text, str(error)))]) from None
 
 
 class _Reading:
@@ -133,22 +149,31 @@ class _Reading:
         self._check_keys((), self._document, _TOP)
         sections = {name: self._table(name) for name in _SECTIONS}
         self._override_by_environment(sections)
+        tables = self._table("backends")
+        routed = self._table("routes")
         for section, values in flags.items():
             for key, value in values.items():
-                sections[section][key] = value
-                self._over[section, key] = f"--{key}"
+                (routed if section == "routes" else sections[section])[key] = value
+                self._over[section, key] = "--backend" if section == "routes" else f"--{key}"
         read = {name: self._struct((name,), sections[name], kind) for name, kind in _SECTIONS.items()}
-        tables = self._table("backends")
         if not tables and not self._problems:
             self._wrong((), "there is no backend: add a table [backends.NAME] with wire and base_url")
         found = {name: self._backend(name, table) for name, table in tables.items()}
         backends = {name: backend for name, backend in found.items() if backend is not None}
-        routes = self._routes(self._table("routes"), list(tables))
+        routes = self._routes(routed, list(tables))
         self._check_server(read["server"])
         self._check_mode(read["thinking"])
         if self._problems:
             raise ConfigError(self._problems)
         return Settings(**read, backends=backends, routes=routes)
+
+    def server(self) -> Server:
+        sections = {name: self._table(name) if name == "server" else {} for name in _SECTIONS}
+        self._override_by_environment(sections)
+        server: Server = self._struct(("server",), sections["server"], Server)
+        if self._problems:
+            raise ConfigError(self._problems)
+        return server
 
     # ---- saying what is wrong ------------------------------------------------------------------------------------
 

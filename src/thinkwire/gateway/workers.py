@@ -88,7 +88,8 @@ class Workers:
         return 0
 
     def _end(self, woken: socket.socket) -> None:
-        """Lets all of them drain, and kills who does not end."""
+        """Lets all of them drain, and kills who does not end. Without our hold on it the socket closes with theirs."""
+        self._listening.close()
         deadline = time.monotonic() + self._drain + MARGIN
         while self._processes:
             if self._told < self._stops:
