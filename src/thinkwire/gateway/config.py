@@ -299,9 +299,7 @@ class _Reading:
             self._wrong((*path, "markup"), f"there is no such profile; {advice}")
         for header, value in backend.headers.items():
             if not (header.isascii() and header.isprintable() and value.isprintable()) or set(header) & set(" :"):
-                self._wrong(
-                    (*path, "headers", header), "is no header: a name without blanks, a value without line ends"
-                )
+                self._wrong((*path, "headers", header), "must be a name without blanks and a value without line ends")
         self._check_keys((*path, "rules"), backend.rules, Rules.__struct_fields__)
         hints = _hints(Rules)
         for field, value in backend.rules.items():
