@@ -7,9 +7,9 @@ import socket
 import time
 
 import pytest
-
 from tests.gateway.running import MESSAGE, dechunk, parse, request, run, running, settings_for
 from tests.gateway.upstream import ANSWER, DONE, SSE, USAGE, Upstream, chat_chunk
+
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.server import listen
 from thinkwire.gateway.settings import Limits
@@ -132,15 +132,17 @@ def test_at_the_deadline_a_request_without_a_reply_gets_a_503() -> None:
 
 def test_told_twice_it_does_not_wait_for_the_deadline() -> None:
     async def test() -> None:
-        async with Upstream((SSE, chat_chunk("One"), asyncio.Event())).serving() as upstream:
-            async with running(settings_for(upstream.url)) as it:
-                reader, writer = await it.connect()
-                writer.write(request("POST", "/v1/messages", MESSAGE))
-                await reader.readuntil(b"One")
-                it.server.stop()
-                it.server.stop()
-                assert b"event: error" in await asyncio.wait_for(reader.read(), 2)
-                writer.close()
+        async with (
+            Upstream((SSE, chat_chunk("One"), asyncio.Event())).serving() as upstream,
+            running(settings_for(upstream.url)) as it,
+        ):
+            reader, writer = await it.connect()
+            writer.write(request("POST", "/v1/messages", MESSAGE))
+            await reader.readuntil(b"One")
+            it.server.stop()
+            it.server.stop()
+            assert b"event: error" in await asyncio.wait_for(reader.read(), 2)
+            writer.close()
 
     run(test())
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.gateway.running import MESSAGE, request, run, running, settings_for
 from tests.gateway.upstream import SSE, Upstream, chat_chunk
+
 from thinkwire.gateway.app import Gateway
 from thinkwire.gateway.server import Server, listen
 from thinkwire.gateway.settings import Limits, Settings
@@ -117,14 +117,16 @@ def test_chunk_extensions_have_bounds(port: int) -> None:
 
 def test_trailers_are_no_headers() -> None:
     async def test() -> None:
-        async with Upstream((SSE, chat_chunk("", "stop"))).serving() as upstream:
-            async with running(settings_for(upstream.url)) as it:
-                reader, writer = await it.connect()
-                body = b'{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}'
-                chunks = b"%x\r\n%b\r\n0\r\nauthorization: Bearer smuggled\r\n\r\n" % (len(body), body)
-                writer.write(CHUNKED + chunks)
-                await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), WAIT)
-                writer.close()
+        async with (
+            Upstream((SSE, chat_chunk("", "stop"))).serving() as upstream,
+            running(settings_for(upstream.url)) as it,
+        ):
+            reader, writer = await it.connect()
+            body = b'{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}'
+            chunks = b"%x\r\n%b\r\n0\r\nauthorization: Bearer smuggled\r\n\r\n" % (len(body), body)
+            writer.write(CHUNKED + chunks)
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), WAIT)
+            writer.close()
         assert b"smuggled" not in upstream.requests[0]
 
     run(test())
