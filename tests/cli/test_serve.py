@@ -163,7 +163,7 @@ def workers_of(gateway: Gateway) -> list[int]:
 
 @linux
 def test_workers_share_what_is_switched_and_counted(serve: Callable[..., Gateway]) -> None:
-    gateway = serve("--workers", "2")
+    gateway = serve("--workers", "2", rest="[limits]\nretries = 0\n")
     until(lambda: len(workers_of(gateway)) == 2)
     assert gateway.ask("PUT", "/_thinkwire/backend", {"backend": "two"})["changed"] is True
     assert {gateway.ask("GET", "/_thinkwire/status")["backend"] for _ in range(20)} == {"two"}

@@ -151,8 +151,11 @@ class StrictProtocol(HttpToolsProtocol):
         self._deaf = True
         self._stop_timer()
         cycle = self._last
-        own = self._reading == "body" and not self.pipeline
-        if cycle is None or cycle.response_complete or (own and not cycle.response_started):
+        if self._reading == "body":  # of this very request
+            free = cycle is None or not (cycle.response_started or self.pipeline)
+        else:
+            free = cycle is None or cycle.response_complete
+        if free:
             body = reason.encode("ascii", "replace")
             phrase = b"Request Timeout" if status == 408 else b"Bad Request"
             self.transport.write(
