@@ -139,7 +139,10 @@ class StreamTranslator:
         return out + self._write(events)
 
     def fail(self, fault: Fault) -> bytes:
-        """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held."""
+        """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held. A
+        reply that was complete stays one."""
+        if self._decoder.complete():
+            return self.finish()
         self._by_lines = False
         out = self.feed(b"")
         return out if self._stages.grammar.ended else out + self._write([Failed(fault)])
@@ -160,6 +163,16 @@ class StreamTranslator:
         if self._stages.grammar.ended and events:
             self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
         return self._encoder.encode(events)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
+        return self._decoder.complete()
+
+    @property
+    def begun(self) -> bool:
+        """Whether something of the reply itself has come."""
+        return self._stages.grammar.started
 
     def _estimated(self, events: list[Event], tokens: int) -> list[Event]:
         """The beginning of the reply, with the estimate if the source does not count there."""
@@ -213,8 +226,10 @@ def translate_reply(
     model: str | None = None,
     show_model: str | None = None,
     tools: bool | Offer = False,
+    stream: bool = False,
 ) -> TranslatedReply:
-    """A whole reply from one wire to another; the parameters are those of `StreamTranslator`.
+    """A whole reply from one wire to another; the parameters are those of `StreamTranslator`. With `stream`, it is
+    written as the stream that the target's clients would have got.
 
     Raises `WireFault` when the body is not a reply of the source wire or is an error, `Misuse` for unknown names.
     """
@@ -222,12 +237,17 @@ def translate_reply(
     origin, wanted = find_wire(source), find_wire(target)
     stages = _Stages(notices, source, markup, model, tools)
     events, halves = origin.decode_reply(body, notices)
-    for event in stages.apply(events, halves):
+    events = stages.apply(events, halves)
+    for event in events:
         if isinstance(event, Failed):
             raise as_reply_fault(event)
     assert stages.fold is not None
     reply = stages.fold.reply()
-    return TranslatedReply(wanted.encode_reply(reply, notices, show_model), notices.as_list(), reply)
+    if stream:
+        out = wanted.reply_encoder(notices, show_model).encode(events)
+    else:
+        out = wanted.encode_reply(reply, notices, show_model)
+    return TranslatedReply(out, notices.as_list(), reply)
 
 
 def as_reply_fault(event: Failed) -> WireFault:

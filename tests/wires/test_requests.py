@@ -1,7 +1,8 @@
 """Request vectors: each body through the decoder of its wire and the encoder of another.
 
-`request` and `expected` are bodies as text, compared as JSON, or byte for byte with `exact`. `notices` are the codes of
-all notices, `fault` is a part of the fault's message (and `code` its code) where the request is none.
+`request` and `expected` are bodies as text, compared as JSON, or byte for byte with `exact`. `model` and `host` choose
+the target's rules, `rules` overrides some of them. `notices` are the codes of all notices, `fault` is a part of the
+fault's message (and `code` its code) where the request is none.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ KEYS = {
     "source",
     "target",
     "model",
+    "host",
+    "rules",
     "request",
     "fill",
     "expected",
@@ -63,7 +66,7 @@ def convert(case: dict[str, Any], notices: Notices) -> bytes:
 
 def encode(case: dict[str, Any], request: Request, source: str, notices: Notices) -> bytes:
     model = case.get("model")
-    rules = find_rules(case["target"], model, request.model)
+    rules = find_rules(case["target"], model, request.model, case.get("host"), case.get("rules"))
     return find_wire(case["target"]).encode_request(request, source, notices, rules, model)
 
 

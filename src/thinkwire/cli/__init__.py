@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from thinkwire.cli import config, convert, demo, serve, use
+from thinkwire.cli import config, convert, demo, lab, models, serve, use
 from thinkwire.cli.terminal import say
 from thinkwire.faults import Misuse, WireFault
 
@@ -24,6 +24,8 @@ Converts LLM replies and requests between wire formats, with their reasoning.
   thinkwire demo                                            watch it work
   thinkwire convert --from openai-chat --to anthropic ...   convert stdin or a file
   thinkwire serve                                           any client in front of any model
+  thinkwire lab serve                                       simulated thinking models to try it on
+  thinkwire models claude-opus-5-5                          what is known of a model
 """
 
 
@@ -72,6 +74,8 @@ def build_parser() -> argparse.ArgumentParser:
     serve.add_parser(commands)
     use.add_parser(commands)
     config.add_parser(commands)
+    lab.add_parser(commands)
+    models.add_parser(commands)
     return parser
 
 

@@ -27,7 +27,7 @@ from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.upstream.connection import Call, Header
 from thinkwire.gateway.upstream.pool import Pool
 from thinkwire.gateway.writer import ClientWriter, Send
-from thinkwire.model import Failed, Notice, Notices
+from thinkwire.model import Failed, Finished, Notice, Notices
 from thinkwire.wires.registry import find_wire
 
 _JSON = (b"content-type", b"application/json")
@@ -39,6 +39,8 @@ _NOT_PASSED = {
 }
 _FOR_EVERY_WIRE = (b"retry-after", b"request-id", b"x-request-id", b"x-amzn-requestid")
 _NOTICES_IN_HEADER = 20
+_LAST_WORDS = 0.5
+"""Seconds that a complete reply waits for its counts, where the upstream does not close."""
 
 
 class Owner(Protocol):
@@ -81,7 +83,7 @@ class Exchange:
     def begin(self) -> None:
         self._attempt()
         if not self.done:
-            self._watch()
+            self._look_again()
 
     def _attempt(self) -> None:
         self._record.attempts += 1
@@ -133,10 +135,22 @@ class Exchange:
         kinds = dict(headers)
         if kinds.get(b"content-encoding", b"identity") not in (b"identity", b""):
             self._abandon(Fault("malformed", "the upstream sent an encoded body unasked", phase="headers"))
-        elif status < 300 and self._plan.stream and not _is_json(kinds.get(b"content-type", b""), self._ask):
+        elif status < 300 and self._plan.stream and not self._is_whole(kinds.get(b"content-type", b"")):
             self._relay = self._plan.relay(self._ask)
         else:
             self._pieces = []
+        if not self.done:
+            self._look_again()
+
+    def _is_whole(self, content_type: bytes) -> bool:
+        """Whether a reply that should be a stream says of itself that it is one JSON document. It is converted like
+        one, except that Gemini's streams may be documents."""
+        assert self._plan is not None
+        return (
+            content_type.startswith(b"application/json")
+            and not self._plan.passes
+            and self._plan.target.wire != "gemini"
+        )
 
     def on_body(self, data: bytes) -> None:
         now = self._loop.time()
@@ -158,6 +172,8 @@ class Exchange:
             self._last_out = now
             self._record.bytes_out += len(out)
             self._writer.write(out)
+        if relay.complete and not self.done:
+            self._look_again()  # some servers say their last word and do not close
 
     def _collect(self, data: bytes) -> None:
         assert self._pieces is not None
@@ -190,9 +206,17 @@ class Exchange:
         """The reply ended without its end."""
         if self.done:
             return
-        if self._relay is not None and self._writer.started:
+        if self._relay is not None and (self._writer.started or self._relay.begun):
             self._end_stream(self._relay.fail(fault))
-        elif not self._again(fault):
+        else:
+            self._give_up(fault, begun=False)
+
+    def _give_up(self, fault: Fault, begun: bool) -> None:
+        """Nothing has gone out. Another attempt is made unless the model had begun to answer."""
+        if self._call is not None:
+            self._call.abort()
+            self._call = None
+        if begun or not self._again(fault):
             self._refuse(fault)
 
     # ---- streams -------------------------------------------------------------------------------------------------
@@ -209,20 +233,20 @@ class Exchange:
         assert self._relay is not None
         ending = self._relay.ending
         failed = ending if isinstance(ending, Failed) else None
-        if failed is not None and not self._writer.started:
-            if self._call is not None:
-                self._call.abort()
-                self._call = None
-            if not self._again(failed.fault):
-                self._refuse(failed.fault)
+        if failed is not None and not (self._writer.started or (self._relay.begun and self._ask.stream)):
+            self._give_up(failed.fault, self._relay.begun)
+            return
+        if isinstance(ending, Finished):
+            self._record.usage = ending.usage
+            self._record.stop = ending.reason
+        end = "ok" if failed is None else end_code(failed.fault)
+        if not self._ask.stream:
+            self._reply(200, out, end)
             return
         if not self._writer.started:
             self._start_stream(self._loop.time())
         self._record.bytes_out += len(out)
-        if failed is None and ending is not None and not isinstance(ending, Failed):
-            self._record.usage = ending.usage
-            self._record.stop = ending.reason
-        self._finish(out, "ok" if failed is None else end_code(failed.fault))
+        self._finish(out, end)
 
     # ---- whole replies and errors --------------------------------------------------------------------------------
 
@@ -230,10 +254,17 @@ class Exchange:
         plan = self._plan
         assert plan is not None
         try:
-            self._reply(200, self._passed(plan, body) if plan.passes else self._converted(plan, body), "ok")
+            reply = self._passed(plan, body) if plan.passes else self._converted(plan, body)
         except WireFault as fault:
             if not self._again(fault):
                 self._refuse(fault)
+            return
+        if self._ask.stream and not plan.passes:
+            if not self._writer.started:
+                self._start_stream(self._loop.time())
+            self._finish(reply, "ok")
+        else:
+            self._reply(200, reply, "ok")
 
     def _converted(self, plan: Plan, body: bytes) -> bytes:
         reply = plan.whole(body, self._ask)
@@ -260,7 +291,10 @@ class Exchange:
         fault = read_refusal(plan.target.wire, self._status, body)
         if self._again(fault):
             return
-        same = plan.target.wire == self._ask.route.wire and fault.message and body[:1] in (b"{", b"[")
+        if self._writer.started:
+            self._refuse(fault)
+            return
+        same = plan.target.wire == self._ask.route.wire and body[:1] in (b"{", b"[")
         self._reply(fault.status, body if same else write_error(self._ask.route.wire, fault), end_code(fault))
 
     def _refuse(self, fault: Fault) -> None:
@@ -330,6 +364,7 @@ class Exchange:
         self._stalled_at = self._loop.time()
         if self._call is not None:
             self._call.pause()
+        self._look_again()
 
     def _client_flows(self) -> None:
         self._last_in = self._loop.time()
@@ -346,8 +381,14 @@ class Exchange:
                 act()
                 break
         if not self.done:
-            due = min(due for due, _ in self._deadlines())
-            self._timer = self._loop.call_at(max(due, now + 0.01), self._watch)
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Sets the timer anew, because a time may be up earlier than it was set for."""
+        if self._timer is not None:
+            self._timer.cancel()
+        due = min(due for due, _ in self._deadlines())
+        self._timer = self._loop.call_at(max(due, self._loop.time() + 0.01), self._watch)
 
     def _deadlines(self) -> list[tuple[float, Callable[[], None]]]:
         bounds = self._setup.limits
@@ -355,6 +396,8 @@ class Exchange:
         if self._writer.waits:
             dues.append((self._stalled_at + bounds.write_stall, self._client_stalled))
             return dues
+        if self._relay is not None and self._relay.complete:
+            dues.append((self._last_in + _LAST_WORDS, self._said_all))
         silence = bounds.idle if self._status else bounds.first_byte
         dues.append((self._last_in + silence, self._upstream_silent))
         if self._ask.stream and self._alive():
@@ -371,6 +414,10 @@ class Exchange:
             self._record.first_event = None
         self._last_out = now
         self._writer.write(self._alive())
+
+    def _said_all(self) -> None:
+        assert self._relay is not None
+        self._end_stream(self._relay.finish())
 
     def _upstream_silent(self) -> None:
         phase = "stream" if self._relay is not None else "headers"
@@ -399,8 +446,3 @@ def header_of(notices: list[Notice]) -> bytes:
     said = dict.fromkeys(f"{notice.code}={notice.where}" if notice.where else notice.code for notice in notices)
     line = "; ".join(list(said)[:_NOTICES_IN_HEADER])
     return line.encode("ascii", "replace").replace(b"\r", b" ").replace(b"\n", b" ")
-
-
-def _is_json(content_type: bytes, ask: Ask) -> bool:
-    """Whether a reply that should be a stream says of itself that it is one JSON document."""
-    return content_type.startswith(b"application/json") and ask.route.wire != "gemini"

@@ -12,9 +12,9 @@ from thinkwire.convert import StreamTranslator, TranslatedReply, translate_reply
 from thinkwire.faults import bad_request
 from thinkwire.gateway.asking import AUTHORIZATION, Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
-from thinkwire.gateway.relay import Passing, Relay
+from thinkwire.gateway.relay import Gathering, Passing, Relay
 from thinkwire.gateway.settings import PASSTHROUGH, Settings
-from thinkwire.gateway.target import Reading, Target
+from thinkwire.gateway.target import Target
 from thinkwire.gateway.upstream.pool import Place
 from thinkwire.model import Notice
 from thinkwire.tool_offer import Offer
@@ -50,19 +50,20 @@ class Plan(NamedTuple):
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
             return Passing(self.target.wire)
-        return StreamTranslator(
+        translator = StreamTranslator(
             source=self.target.wire,
             target=ask.route.wire,
             markup=self.markup,
             model=self.model or None,
             show_model=self.show_model,
             tools=self.offer,
-            folded=False,
+            folded=not ask.stream,
             input_tokens=self.input_tokens,
         )
+        return translator if ask.stream else Gathering(translator, ask.route.wire, self.show_model)
 
     def whole(self, body: bytes, ask: Ask) -> TranslatedReply:
-        """A reply in one piece, converted. Raises `WireFault`."""
+        """A reply in one piece, converted; as a stream, if the client asked for one. Raises `WireFault`."""
         return translate_reply(
             body,
             source=self.target.wire,
@@ -71,6 +72,7 @@ class Plan(NamedTuple):
             model=self.model or None,
             show_model=self.show_model,
             tools=self.offer,
+            stream=ask.stream,
         )
 
 
@@ -80,19 +82,20 @@ def make_plan(ask: Ask, target: Target, settings: Settings) -> Plan:
     reading = target.read(model)
     same = ask.route.wire == target.wire
     header, key = _credential(ask, target, settings)
-    head = target.head(ask.route.operation, model, ask.stream) + _key_header(header, key)
+    stream = ask.stream or (reading.rules.stream_only and ask.route.operation == "generate")
+    head = target.head(ask.route.operation, model, stream) + _key_header(header, key)
     head += _passed_headers(ask.headers, target) if same else _OWN_HEADERS[target.wire == "anthropic"]
     place = Place(target.host, target.port, target.tls, key)
-    if same and model == ask.model and not reading.marked:
+    if same and model == ask.model and not reading.marked and stream == ask.stream:
         request = _joined(target, head, ask.body)
         return Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
-    return _converting(ask, target, settings, place, head, model, reading)
+    return _converting(ask, target, settings, place, head, model, stream)
 
 
 def _converting(
-    ask: Ask, target: Target, settings: Settings, place: Place, head: bytes, model: str, reading: Reading
+    ask: Ask, target: Target, settings: Settings, place: Place, head: bytes, model: str, stream: bool
 ) -> Plan:
-    route = ask.route
+    route, reading = ask.route, target.read(model)
     translated = translate_request(
         ask.body,
         source=route.wire,
@@ -100,7 +103,7 @@ def _converting(
         model=model or None,
         rules=reading.rules,
         asked_model=route.model,
-        stream=route.stream,
+        stream=stream if stream != ask.stream else route.stream,
     )
     counted = ask.stream and route.wire in _COUNT_AT_START
     show = ask.model if settings.thinking.show_model == "requested" and ask.model else None
@@ -108,7 +111,7 @@ def _converting(
         target,
         place,
         _joined(target, head, translated.body),
-        ask.stream,
+        stream,
         route.operation == "count",
         model,
         show,

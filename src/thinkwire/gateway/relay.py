@@ -1,7 +1,8 @@
 """What happens to the bytes of a streamed reply between the upstream and the client.
 
-Two ways: `StreamTranslator` where anything must be converted, and `Passing` where the client speaks the upstream's wire
-and nothing is to be changed. Both give bytes out for bytes in, and an `ending` that says how the reply ended.
+Three ways: `StreamTranslator` where anything must be converted, `Passing` where the client speaks the upstream's wire
+and nothing is to be changed, `Gathering` where the client wants no stream. All give bytes out for bytes in, and an
+`ending` that says how the reply ended.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
+from thinkwire.convert import StreamTranslator
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.boundary import boundary_of
-from thinkwire.model import Ended, Event, Failed, Finished, Notices, Started, Usage, UsageSeen
+from thinkwire.model import Ended, Event, Failed, Finished, Notice, Notices, Started, Usage, UsageSeen
 from thinkwire.wires.registry import find_wire
 
 Ending = Finished | Failed
@@ -21,10 +23,15 @@ _TAIL = 8
 
 
 class Relay(Protocol):
-    """`feed` and `finish` as a translator has them; `fail` is for what no bytes tell."""
+    """`feed` and `finish` as a translator has them; `fail` is for what no bytes tell. `begun`: something of the reply
+    itself has come, so the request must not be sent once more. `complete`: the provider has said all it must say."""
 
-    ending: Ending | None
-
+    @property
+    def ending(self) -> Ending | None: ...
+    @property
+    def begun(self) -> bool: ...
+    @property
+    def complete(self) -> bool: ...
     def feed(self, data: bytes) -> bytes: ...
     def finish(self) -> bytes: ...
     def fail(self, fault: Fault) -> bytes: ...
@@ -42,6 +49,11 @@ class Passing:
         self._boundary = boundary_of(wire)
         self._tail: deque[bytes] = deque(maxlen=_TAIL)
         self.ending: Ending | None = None
+        self.complete = False  # not looked at before the end
+
+    @property
+    def begun(self) -> bool:
+        return bool(self._tail)
 
     def feed(self, data: bytes) -> bytes:
         if self.ending is not None:
@@ -76,6 +88,48 @@ class Passing:
             return decoder.feed(b"".join(self._tail) + held) + decoder.finish()
         except WireFault as fault:
             return [Failed(fault)]
+
+
+class Gathering:
+    """A stream for a client that wants one piece: nothing comes out before the end, then the whole reply does."""
+
+    def __init__(self, translator: StreamTranslator, wire: str, show_model: str | None) -> None:
+        self._translator = translator
+        self._wire = wire
+        self._show_model = show_model
+
+    @property
+    def ending(self) -> Ending | None:
+        return self._translator.ending
+
+    @property
+    def begun(self) -> bool:
+        return self._translator.begun
+
+    @property
+    def complete(self) -> bool:
+        return self._translator.complete
+
+    @property
+    def notices(self) -> list[Notice]:
+        return self._translator.notices
+
+    def feed(self, data: bytes) -> bytes:
+        self._translator.feed(data)
+        return self._whole()
+
+    def finish(self) -> bytes:
+        self._translator.finish()
+        return self._whole()
+
+    def fail(self, fault: Fault) -> bytes:
+        self._translator.fail(fault)
+        return b""
+
+    def _whole(self) -> bytes:
+        if not isinstance(self.ending, Finished):
+            return b""
+        return find_wire(self._wire).encode_reply(self._translator.reply, Notices(), self._show_model)
 
 
 def ending_of(events: list[Event]) -> Ending:

@@ -65,8 +65,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A configured upstream. `key` is `passthrough` (the client's own), `aws` (signed by the credential chain), a
-    key, or empty; `key_env` names the variable that holds it. `rules` replaces fields of the capability table's
-    answer."""
+    key, or empty; `key_env` names the variable that holds it. `rules` replaces fields of what the capability table
+    says."""
 
     wire: WireName
     base_url: str

@@ -51,7 +51,7 @@ class Target:
         self._line = lru_cache(maxsize=1024)(self._write_line)
 
     def _read(self, model: str) -> Reading:
-        rules = find_rules(self.wire, model or None)
+        rules = find_rules(self.wire, model or None, host=self.host, override=self.backend.rules or None)
         markup = rules.markup if self.backend.markup == "auto" else self.backend.markup
         return Reading(rules, markup, find_profile(markup, model or None, self.wire) is not None)
 

@@ -40,12 +40,12 @@ from thinkwire.model import (
     Usage,
 )
 from thinkwire.wires.anthropic import schema
+from thinkwire.wires.arguments import as_object
 
 WIRE = "anthropic"
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 
 _encode = msgspec.json.Encoder().encode
-_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 
 _DELTA = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{"type":"%s","%s":'
@@ -186,6 +186,9 @@ class ReplyEncoder:
         if self._prefix == b"skip":
             self._prefix = b""
             return b""
+        if self._held is not None:  # all that was in it had no place here
+            self._held = None
+            return b""
         out = self._stop()
         if self._after is not None:
             seal, self._after = self._after, None
@@ -306,12 +309,8 @@ def _spell_thought(block: Reasoning) -> dict[str, Any]:
 
 
 def arguments(text: str, where: str, notices: Notices) -> msgspec.Raw | dict[str, str]:
-    """A call's arguments as the object this wire wants, byte-equal where they are one."""
-    if not text.strip():
-        return msgspec.Raw(b"{}")
-    try:
-        _object.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        notices.add("bad_arguments", where)
-        return {"arguments": text}
-    return msgspec.Raw(text.encode())
+    """A call's arguments as the object this wire wants."""
+    written, code = as_object(text)
+    if code is not None:
+        notices.add(code, where)
+    return written
