@@ -66,7 +66,8 @@ def test_flags_are_checked_too(flags: dict[str, dict[str, Any]], message: str) -
 
 
 def test_settings_may_stand_for_the_file() -> None:
-    settings = Settings(backends={"a": Backend(wire="anthropic", base_url="http://h", key="k")})
+    backends = {"a": Backend(wire="anthropic", base_url="http://h", key="k")}
+    settings = Settings(backends=backends, routes={"default": ("a",)})
     assert Source(None, {}, settings).load({}) == settings
 
 

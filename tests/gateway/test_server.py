@@ -66,6 +66,16 @@ def test_a_client_that_reads_slowly_gets_everything() -> None:
     run(test())
 
 
+def test_a_models_name_may_have_a_slash_in_it() -> None:
+    async def test() -> None:
+        async with Upstream(ANSWER).serving() as upstream, running(settings_for(upstream.url)) as it:
+            body = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
+            await it.ask("POST", "/model/profile%2Fone/converse", body)
+        assert b'"profile/one"' in upstream.requests[0]
+
+    run(test())
+
+
 # ---- drain -----------------------------------------------------------------------------------------------------------
 
 

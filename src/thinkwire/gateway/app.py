@@ -88,6 +88,8 @@ class Gateway:
 
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         method, path = scope["method"], scope["path"]
+        if raw := scope.get("raw_path"):  # a model's name may have a slash in it, written as %2F
+            path = raw.decode("ascii", "replace").partition("?")[0]
         if self.switches.refresh():
             self.control.follow()
         if is_operation(path):

@@ -319,7 +319,7 @@ class _Reading:
                 self._wrong(path, f'a name with a dot needs quotes: "{model}.…" = …')
                 continue
             names = [targets] if isinstance(targets, str) else targets
-            if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+            if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
                 self._wrong(path, "must be the name of a backend, or a list of names in the order to try")
                 continue
             for name in names:

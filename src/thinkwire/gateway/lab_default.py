@@ -7,6 +7,7 @@ nothing else of it; the command line starts it and says who there is.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,10 @@ from thinkwire.wires.registry import WIRES
 
 DEFAULT = "think"
 _VERSIONED = ("openai-chat", "openai-responses")
+
+_BUDGET_ONLY = {"adaptive": False, "budget": (1024, 128_000), "efforts": (), "off_efforts": ()}
+_RULES: dict[str, dict[str, Any]] = {"claude": _BUDGET_ONLY, "claude-bedrock": _BUDGET_ONLY}
+"""What cannot be told from the name of a model that does not exist: these two are Claudes of the 4.5 kind."""
 
 
 def lab_settings(url: str, personas: Iterable[tuple[str, str, str]]) -> Settings:
@@ -26,6 +31,7 @@ def lab_settings(url: str, personas: Iterable[tuple[str, str, str]]) -> Settings
                 "base_url": f"{url}/{name}" + ("/v1" if wire in _VERSIONED else ""),
                 "key": "lab",
                 "model": model,
+                "rules": _RULES.get(name, {}),
             },
             Backend,
         )
