@@ -40,12 +40,12 @@ from thinkwire.model import (
     Usage,
 )
 from thinkwire.wires.anthropic import schema
+from thinkwire.wires.call_arguments import as_object
 
 WIRE = "anthropic"
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 
 _encode = msgspec.json.Encoder().encode
-_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 
 _DELTA = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{"type":"%s","%s":'
@@ -276,7 +276,10 @@ def _spell(block: Block, index: int, notices: Notices) -> list[Any]:
         return text + _seal_block(block.seal)
     if isinstance(block, ToolUse):
         tool = {"type": "tool_use", "id": block.id, "name": block.name}
-        return [*_seal_block(block.seal), tool | {"input": arguments(block.arguments, where, notices)}]
+        arguments, problem = as_object(block.arguments)
+        if problem is not None:
+            notices.add(problem, where)
+        return [*_seal_block(block.seal), tool | {"input": arguments}]
     if isinstance(block, Opaque) and block.wire == WIRE:
         return [block.raw]
     notices.add("not_carried", where, block.kind if isinstance(block, Opaque) else type(block).__name__)
@@ -303,15 +306,3 @@ def _spell_thought(block: Reasoning) -> dict[str, Any]:
     if block.seal is not None and _redacted(block.seal):
         return {"type": "redacted_thinking", "data": block.seal.data}
     return {"type": "thinking", "thinking": block.text, "signature": block.seal.data if block.seal else ""}
-
-
-def arguments(text: str, where: str, notices: Notices) -> msgspec.Raw | dict[str, str]:
-    """A call's arguments as the object this wire wants, byte-equal where they are one."""
-    if not text.strip():
-        return msgspec.Raw(b"{}")
-    try:
-        _object.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        notices.add("bad_arguments", where)
-        return {"arguments": text}
-    return msgspec.Raw(text.encode())

@@ -20,10 +20,9 @@ from typing import Any, cast
 
 import msgspec
 
-from thinkwire.faults import WireFault
-from thinkwire.framing import guard
 from thinkwire.model import Block, Extra, Media, Message, Opaque, Reasoning, Text, ToolResult, ToolUse
 from thinkwire.wires.anthropic.reply import SEAL_FORMAT, WIRE
+from thinkwire.wires.call_arguments import as_object
 from thinkwire.wires.reader import Losses, is_plain, plain
 
 PLACEHOLDER = "(no content)"
@@ -31,7 +30,6 @@ PLACEHOLDER = "(no content)"
 
 _GOOD_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _BAD_ID_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
-_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 _IN_CONTENT = "messages[].content[]"
 Written = dict[str, Any]
@@ -126,23 +124,10 @@ class MessageWriter:
         return self._beside(written, block.extra, _IN_CONTENT)
 
     def _input(self, arguments: str) -> msgspec.Raw | dict[str, str]:
-        """The arguments byte for byte, if they are an object; anything else as text in one, so that the model sees
-        what it wrote."""
-        if not arguments or arguments.isspace():
-            return {}
-        data = arguments.encode()
-        try:
-            guard.check_depth(data, "request")
-            _object.decode(data)
-            return msgspec.Raw(data)
-        except (msgspec.DecodeError, WireFault):
-            pass
-        mended, count = guard.mend(data)
-        if count and _is_object(mended):
-            self._losses.add("surrogate_replaced", f"{_IN_CONTENT}.input")
-            return msgspec.Raw(mended)
-        self._losses.add("bad_arguments", f"{_IN_CONTENT}.input")
-        return {"arguments": arguments}
+        value, problem = as_object(arguments)
+        if problem is not None:
+            self._losses.add(problem, f"{_IN_CONTENT}.input")
+        return value
 
     def _id(self, tool_id: str) -> str:
         """An id that the API takes. Kimi's are `functions.name:0`, some servers send none; the same id always becomes
@@ -213,11 +198,3 @@ def _inline(block: Media, data: str) -> Written:
 
 def _is_blank(text: str) -> bool:
     return not text or text.isspace()
-
-
-def _is_object(data: bytes) -> bool:
-    try:
-        _object.decode(data)
-    except msgspec.DecodeError:
-        return False
-    return True

@@ -7,7 +7,6 @@ Success is a `finish_reason`, or `[DONE]`.
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 import msgspec
@@ -28,6 +27,7 @@ from thinkwire.model import (
     ToolOpened,
     UsageSeen,
 )
+from thinkwire.wires.call_ids import made_up_id
 from thinkwire.wires.framed_reply import SSEReplyDecoder
 from thinkwire.wires.lenient import lenient
 from thinkwire.wires.openai_chat import schema
@@ -219,7 +219,7 @@ class ReplyDecoder(SSEReplyDecoder):
         known = self._calls.get("last" if delta.index is None else delta.index)
         fresh = bool(delta.id and function.name) and (known is None or known.given != delta.id)
         if known is None or (fresh and known.opened):
-            known = _Call(self._made, delta.id or self._made_up_id(), delta.id)
+            known = _Call(self._made, delta.id or made_up_id(self._id, self._made), delta.id)
             self._made += 1
             self._calls["last"] = known
             if delta.index is not None:
@@ -227,10 +227,6 @@ class ReplyDecoder(SSEReplyDecoder):
         elif delta.id and not known.opened and not known.given:
             known.id = known.given = delta.id
         return known
-
-    def _made_up_id(self) -> str:
-        """An id for a call that came without one: the same for the same reply, legal on every wire."""
-        return f"call_{zlib.crc32(self._id.encode('utf-8', 'surrogatepass')):08x}{self._made:04x}"
 
 
 class _Call:
