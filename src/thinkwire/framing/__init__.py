@@ -1,1 +1,1 @@
-"""Bytes to frames and back: server-sent events, lines and arrays of JSON, and the guard in front of every JSON decoder."""
+"""Bytes to frames and back: events, lines and arrays, and the guard in front of every JSON decoder."""

@@ -10,6 +10,9 @@ from thinkwire.model import Event, Notices, Reply, Request, Rules
 from thinkwire.wires.anthropic import reply as anthropic_reply
 from thinkwire.wires.anthropic import reply_encoder as anthropic_encoder
 from thinkwire.wires.anthropic import request as anthropic_request
+from thinkwire.wires.gemini import reply as gemini_reply
+from thinkwire.wires.gemini import reply_encoder as gemini_encoder
+from thinkwire.wires.gemini import request as gemini_request
 from thinkwire.wires.openai_chat import reply as chat_reply
 from thinkwire.wires.openai_chat import reply_encoder as chat_encoder
 from thinkwire.wires.openai_chat import request as chat_request
@@ -76,6 +79,18 @@ _WIRES = (
         chat_request.decode_request,
         chat_request.encode_request,
         chat_encoder.COMMENT,
+    ),
+    Wire(
+        "gemini",
+        False,  # an element of an array needs no line end
+        gemini_reply.ReplyDecoder,
+        gemini_encoder.ReplyEncoder,
+        gemini_reply.decode_reply,
+        gemini_encoder.encode_reply,
+        gemini_encoder.encode_fault,
+        gemini_request.decode_request,
+        gemini_request.encode_request,
+        gemini_encoder.BLANK_LINES,
     ),
 )
 _BY_NAME = {wire.name: wire for wire in _WIRES}

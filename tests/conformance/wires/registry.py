@@ -4,6 +4,7 @@ one line here."""
 from __future__ import annotations
 
 from tests.conformance.wires.anthropic import Anthropic
+from tests.conformance.wires.gemini import Gemini
 from tests.conformance.wires.openai_chat import OpenAIChat
 from tests.conformance.wires.wire import Wire
 
@@ -12,5 +13,6 @@ WIRES: dict[str, Wire] = {
     for wire in (
         Anthropic(),
         OpenAIChat(),
+        Gemini(),
     )
 }

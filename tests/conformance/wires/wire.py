@@ -55,6 +55,8 @@ class Wire:
     """Neighbours of one kind cannot be told apart."""
     loose_arguments = False
     """A stream has arguments as an object, so blanks and the order of keys are lost."""
+    live_arguments = True
+    """A call's arguments can be written before the call is complete."""
     has_stop_sequence = True
     counts: frozenset[str] = frozenset(COUNTS)
     """The counts that usage has a place for."""

@@ -50,13 +50,13 @@ class Tokens(msgspec.Struct, rename="camel"):
 
     def canonical(self) -> Usage:
         """Gemini counts thoughts beside the answer, and what its own tools read beside the prompt; we count all."""
-        prompt, tools = self.prompt_token_count, self.tool_use_prompt_token_count
-        thoughts, answer = self.thoughts_token_count, self.candidates_token_count
+        prompt, tools = _count(self.prompt_token_count), _count(self.tool_use_prompt_token_count)
+        thoughts, answer = _count(self.thoughts_token_count), _count(self.candidates_token_count)
         return Usage(
             None if prompt is None else prompt + (tools or 0),
             None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0),
             thoughts,
-            self.cached_content_token_count,
+            _count(self.cached_content_token_count),
             extra=self._extra(),
         )
 
@@ -71,8 +71,8 @@ class Tokens(msgspec.Struct, rename="camel"):
         return Extra(WIRE, kept) if kept else None
 
 
-class SnakeTokens(Tokens, rename=str):
-    """The same under the names that Python has for them."""
+def _count(value: int | None) -> int | None:
+    return None if value is None or value < 0 else value
 
 
 class FunctionCall(msgspec.Struct, rename="camel"):
@@ -149,13 +149,13 @@ class Chunk(msgspec.Struct, rename="camel"):
     response_id: str | None = None
     error: ErrorBody | str | None = None
     prompt_feedback: msgspec.Raw = ABSENT
-    snake_usage: SnakeTokens | None = msgspec.field(name="usage_metadata", default=None)
+    snake_usage: msgspec.Raw = msgspec.field(name="usage_metadata", default=ABSENT)
     snake_version: str | None = msgspec.field(name="model_version", default=None)
     snake_id: str | None = msgspec.field(name="response_id", default=None)
     snake_feedback: msgspec.Raw = msgspec.field(name="prompt_feedback", default=ABSENT)
 
 
-# ---- the same once more with raw parts, for parts that are not typed ----------------------------------------------------
+# ---- the same once more with raw parts, for parts that are not typed ------------------------------------------------
 
 
 class RawContent(msgspec.Struct):
@@ -174,11 +174,29 @@ class RawChunk(msgspec.Struct):
 _NULL = msgspec.Raw(b"null")
 
 
+def snake_tokens(raw: msgspec.Raw) -> Tokens | None:
+    """Usage under snake_case names."""
+    try:
+        counts = _counts.decode(raw)
+        return _tokens.decode(msgspec.json.encode({camel(name): value for name, value in (counts or {}).items()}))
+    except msgspec.DecodeError:
+        return None
+
+
+def camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+_counts = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
+_tokens = msgspec.json.Decoder(Tokens)
+
+
 def is_there(raw: msgspec.Raw) -> bool:
     return raw is not ABSENT and raw != _NULL
 
 
-# ---- signatures --------------------------------------------------------------------------------------------------------
+# ---- signatures -----------------------------------------------------------------------------------------------------
 
 
 def seal(data: str) -> Seal:
@@ -204,7 +222,7 @@ def is_bytes(data: str) -> bool:
         return False
 
 
-# ---- errors ------------------------------------------------------------------------------------------------------------
+# ---- errors ---------------------------------------------------------------------------------------------------------
 
 # status, number, our code; the way back takes the first row with the code.
 ERRORS: list[tuple[str, int, FaultCode]] = [
