@@ -124,10 +124,11 @@ def is_object(text: str) -> bool:
 
 
 def readable_bytes(seal: str) -> bool:
-    """Padded base64 in one of the two alphabets."""
+    """Base64 in one of the two alphabets, padded or not."""
     body = seal.rstrip("=")
     known = re.fullmatch(r"[A-Za-z0-9+/]*|[A-Za-z0-9_-]*", body)
-    return known is not None and len(seal) % 4 == 0 and len(seal) - len(body) < 3 and not loose_bits(body)
+    padded = len(seal) == len(body) or (len(seal) % 4 == 0 and len(seal) - len(body) < 3)
+    return known is not None and padded and len(body) % 4 != 1 and not loose_bits(body)
 
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

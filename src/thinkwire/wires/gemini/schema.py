@@ -209,13 +209,15 @@ def is_own(seal: Seal) -> bool:
 
 
 def is_bytes(data: str) -> bool:
-    """Whether a typed client can read the value: base64, padded, in one alphabet, without loose bits. Google's Python
-    and Go clients fail on the whole stream otherwise (google-genai 3.3, 2026-11)."""
+    """Whether a typed client can read the value: base64 in one alphabet, padded or not, without loose bits. Otherwise
+    Google's Python client fails on the whole stream (google-genai 3.3, 2026-11)."""
     plain = data
     if "-" in data or "_" in data:
         if "+" in data or "/" in data:
             return False
         plain = data.replace("-", "+").replace("_", "/")
+    if not plain.endswith("="):
+        plain += "=" * (-len(plain) % 4)
     try:
         return b64encode(b64decode(plain, validate=True)).decode() == plain
     except ValueError:
