@@ -175,15 +175,16 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
 
     def _judged(self, feedback: msgspec.Raw, chunk: schema.Chunk) -> None:
         """What became of the prompt. One that was blocked has no candidates: this is the end of it."""
-        if not self._started:
-            self._start(chunk)
         self._extra["promptFeedback"] = self._readable(feedback)
         try:
-            judged = _feedback.decode(feedback)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            judged = _feedback.decode(self._extra["promptFeedback"])
+        except msgspec.DecodeError:
             self.notices.add("bad_field", "promptFeedback")
             return
-        self._blocked = self._blocked or bool(judged.block_reason or judged.snake_reason)
+        if judged.block_reason or judged.snake_reason:
+            self._blocked = True
+            if not self._started:
+                self._start(chunk)
 
     def _finished(self) -> Finished:
         reason = self._reason
@@ -221,6 +222,7 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
             self._function_call(part.function_call, part.thought_signature or part.snake_signature)
             return
         self._end_pieces()
+        data = bytes(self._readable(data))
         try:
             fields = _object.decode(_raw_chunk.decode(data).candidates[position].content.parts[at])
         except (msgspec.DecodeError, IndexError):
@@ -228,7 +230,7 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
             return
         named = {schema.camel(name): raw for name, raw in fields.items() if schema.is_there(raw)}
         if "functionCall" in named:  # under its other name
-            self._function_call(_call.decode(named["functionCall"]), part.snake_signature)
+            self._function_call(self._other_call(named["functionCall"]), part.snake_signature)
             return
         rest = [name for name in named if name not in ("text", "thought", "thoughtSignature")]
         signature = part.thought_signature or part.snake_signature
@@ -236,6 +238,12 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
             self.out.append(OpaqueSeen(WIRE, rest[0], self._readable(_encode(fields))))
         elif signature:
             self._signed_text(bool(part.thought), "", signature)
+
+    def _other_call(self, raw: msgspec.Raw) -> schema.FunctionCall:
+        try:
+            return _call.decode(raw)
+        except msgspec.DecodeError:
+            return lenient(guard.decode_frame(bytes(raw)), schema.FunctionCall, self.notices, "functionCall")
 
     def _readable(self, raw: msgspec.Raw | bytes) -> msgspec.Raw:
         """A value that is passed on as it came; nobody looked yet whether it holds only characters."""

@@ -56,6 +56,7 @@ BLANK_LINES = b"\n\n"
 _encode = msgspec.json.Encoder().encode
 _HEAD = b'{"candidates":[{"content":{"role":"model","parts":['
 _THOUGHT = b',"thought":true}'
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 _NO_TEXT: list[dict[str, Any]] = [{"text": ""}]
 
 STOP_REASONS: dict[StopReason, str] = {
@@ -118,7 +119,7 @@ class ReplyEncoder:
         return b""
 
     def _part(self, part: Any) -> bytes:
-        return self.before + _HEAD + _encode(part) + self._tail
+        return self.before + _HEAD + _line(part) + self._tail
 
     # ---- blocks --------------------------------------------------------------------------------------------------
 
@@ -176,7 +177,7 @@ class ReplyEncoder:
         usage = _usage(event.usage)
         if usage is not None:
             body["usageMetadata"] = usage
-        return self.before + _encode(body | self._envelope) + self.after + self.last
+        return self.before + _line(body | self._envelope) + self.after + self.last
 
     def _fail(self, event: Failed) -> bytes:
         return self.before + _encode(encode_fault(event.fault)) + self.after + self.last
@@ -198,6 +199,13 @@ class ArrayReplyEncoder(ReplyEncoder):
             return out
         self._opened = True
         return b"[" + chunks.removeprefix(self.before)
+
+
+def _line(value: Any) -> bytes:
+    """The JSON on one line. What is written as it came may have line ends between its values, which would end the
+    event."""
+    data = _encode(value)
+    return data.translate(_ONE_LINE) if b"\n" in data or b"\r" in data else data
 
 
 def _sign(part: dict[str, Any], seal: Seal, index: int, notices: Notices) -> bool:
@@ -253,18 +261,21 @@ def _usage(usage: Usage | None) -> dict[str, Any] | None:
     if usage is None or (usage.input is None and usage.output is None):
         return None
     own = usage.extra.fields if usage.extra is not None and usage.extra.wire == WIRE else {}
-    prompt, output, thoughts = usage.input or 0, usage.output or 0, usage.reasoning
-    tools = int(bytes(own.get("toolUsePromptTokenCount", b"0")))
+    prompt, output = usage.input or 0, usage.output or 0
+    thoughts = min(usage.reasoning or 0, output)
+    tools = min(int(bytes(own.get("toolUsePromptTokenCount", b"0"))), prompt)
     out: dict[str, Any] = {
-        "promptTokenCount": max(prompt - tools, 0),
-        "candidatesTokenCount": max(output - (thoughts or 0), 0),
+        "promptTokenCount": prompt - tools,
+        "candidatesTokenCount": output - thoughts,
         "totalTokenCount": prompt + output,
     }
     if usage.cache_read is not None:
         out["cachedContentTokenCount"] = usage.cache_read
-    if thoughts is not None:
-        out["thoughtsTokenCount"] = min(thoughts, output)
-    return {**out, **own}
+    if usage.reasoning is not None:
+        out["thoughtsTokenCount"] = thoughts
+    if "toolUsePromptTokenCount" in own:
+        out["toolUsePromptTokenCount"] = tools
+    return {**own, **out}
 
 
 def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> bytes:

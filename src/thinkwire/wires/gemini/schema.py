@@ -12,6 +12,7 @@ import msgspec
 
 from thinkwire import limits
 from thinkwire.faults import Fault, FaultCode
+from thinkwire.framing import guard
 from thinkwire.model import Extra, Seal, Usage
 from thinkwire.wires.error_numbers import ERROR_NUMBERS
 
@@ -53,7 +54,7 @@ class Tokens(msgspec.Struct, rename="camel"):
         prompt, tools = _count(self.prompt_token_count), _count(self.tool_use_prompt_token_count)
         thoughts, answer = _count(self.thoughts_token_count), _count(self.candidates_token_count)
         return Usage(
-            None if prompt is None else prompt + (tools or 0),
+            None if prompt is None and tools is None else (prompt or 0) + (tools or 0),
             None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0),
             thoughts,
             _count(self.cached_content_token_count),
@@ -64,10 +65,10 @@ class Tokens(msgspec.Struct, rename="camel"):
         kept = {}
         for name, field in USAGE_EXTRAS.items():
             value = getattr(self, field)
-            if isinstance(value, int):
+            if isinstance(value, int) and value >= 0:
                 kept[name] = msgspec.Raw(b"%d" % value)
-            elif value is not None and value not in (ABSENT, _NULL):
-                kept[name] = value.copy()
+            elif isinstance(value, msgspec.Raw) and is_there(value):
+                kept[name] = msgspec.Raw(guard.mend(bytes(value))[0])  # it is passed on, so it must be readable
         return Extra(WIRE, kept) if kept else None
 
 
@@ -179,7 +180,7 @@ def snake_tokens(raw: msgspec.Raw) -> Tokens | None:
     try:
         counts = _counts.decode(raw)
         return _tokens.decode(msgspec.json.encode({camel(name): value for name, value in (counts or {}).items()}))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
