@@ -1,4 +1,4 @@
-"""Writes the documentation that is made from code: docs/notices.md and the demonstration in README.md.
+"""Writes the documentation that is made from code: docs/notices.md, docs/models.md and the demonstration in README.md.
 
 `--check` writes nothing and fails when one of them is out of date.
 """
@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 from typing import get_args
 
+from thinkwire.capabilities.description import exclusions, history, hosts_of, models_of, thinking
+from thinkwire.capabilities.table import Row, table
+from thinkwire.capabilities.words import WORDS
 from thinkwire.cli import demo
 from thinkwire.faults import STATUS, FaultCode
 from thinkwire.model import NOTICE_CODES
@@ -56,12 +59,28 @@ mistake of the calling program); inside a stream it becomes the error ending of 
 {faults}
 """
 
+MODELS_PAGE = """\
+# What each model takes
+
+<!-- Written by tools/gen_docs.py from src/thinkwire/capabilities/table.toml: change it there, then run `make docs`. -->
+
+Every request is written by one row of this table: the first that fits the wire, the host and the model's name. In a
+pattern `*` is any text, `N` a version, and `[>=5.5]` a range of versions; the organisation in front of a name and the
+suffixes behind it do not matter. `thinkwire models NAME` prints the same. A configuration can override every field.
+
+{wires}
+"""
+
 BEGIN, END = "<!-- demo, written by `make docs` -->\n", "<!-- /demo -->\n"
 
 
 def main() -> int:
     assert set(FAULTS) == set(get_args(FaultCode)), "a fault code has no sentence here"
-    pages = {ROOT / "docs" / "notices.md": notices_page(), ROOT / "README.md": readme()}
+    pages = {
+        ROOT / "docs" / "notices.md": notices_page(),
+        ROOT / "docs" / "models.md": models_page(),
+        ROOT / "README.md": readme(),
+    }
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" not in sys.argv[1:]:
         for path in stale:
@@ -77,6 +96,24 @@ def notices_page() -> str:
     faults = ["| code | status | meaning |", "|---|---|---|"]
     faults += [f"| `{code}` | {STATUS[code]} | {text} |" for code, text in FAULTS.items()]
     return NOTICES_PAGE.format(notices="\n".join(notices), faults="\n".join(faults))
+
+
+def models_page() -> str:
+    return MODELS_PAGE.format(wires="\n\n".join(map(wire_section, WORDS)))
+
+
+def wire_section(wire: str) -> str:
+    rows = [row for row in table().rows if wire in row.wires]
+    lines = [f"## {wire}", "", "| row | models | hosts | thinking | excludes | history | source |", "|" + "---|" * 7]
+    return "\n".join([*lines, *(model_line(wire, row) for row in rows)])
+
+
+def model_line(wire: str, row: Row) -> str:
+    rules = row.rules
+    models, hosts = (f"`{text}`" if text != "any" else text for text in (models_of(row), hosts_of(row)))
+    asked = " — ".join(filter(None, (thinking(wire, rules), row.note)))
+    source = f"{rules.source}, {rules.date}"
+    return f"| {row.name} | {models} | {hosts} | {asked} | {exclusions(rules)} | {history(rules)} | {source} |"
 
 
 def readme() -> str:

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from thinkwire.call_order import CallOrder
 from thinkwire.capabilities import find_rules
-from thinkwire.faults import WireFault
+from thinkwire.faults import Fault, Misuse, WireFault
 from thinkwire.fold import Fold
 from thinkwire.framing.surrogates import SurrogateJoiner
 from thinkwire.grammar import Grammar
 from thinkwire.markup.profiles import find_profile
 from thinkwire.markup.stage import MarkupStage
-from thinkwire.model import Event, Failed, Notice, Notices, Reply
+from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules, Started, Usage
 from thinkwire.tool_offer import CallsBack, Offer, offer_tools
 from thinkwire.wires.registry import WIRES, find_wire
 
@@ -41,7 +43,9 @@ _LINE_PART = 64 * 1024
 class _Stages:
     """What stands between a decoder and an encoder."""
 
-    def __init__(self, notices: Notices, source: str, markup: str, model: str | None, tools: bool | Offer) -> None:
+    def __init__(
+        self, notices: Notices, source: str, markup: str, model: str | None, tools: bool | Offer, folded: bool = True
+    ) -> None:
         profile = find_profile(markup, model, source)
         self._markup = MarkupStage(profile, bool(tools)) if profile is not None else None
         self._calls_back = CallsBack(tools, notices) if isinstance(tools, Offer) and tools.known else None
@@ -49,7 +53,7 @@ class _Stages:
         self._calls = CallOrder()
         self._notices = notices
         self.grammar = Grammar(notices)
-        self.fold = Fold(notices)
+        self.fold = Fold(notices) if folded else None
 
     def apply(self, events: list[Event], halves: bool) -> list[Event]:
         """The events made well formed, and folded."""
@@ -64,7 +68,8 @@ class _Stages:
         events = self.grammar.feed(self._calls.apply(events))
         if self._calls_back is not None:
             events = self._calls_back.apply(events)
-        self.fold.add(events)
+        if self.fold is not None:
+            self.fold.add(events)
         return events
 
 
@@ -74,7 +79,8 @@ class StreamTranslator:
     `model` is the upstream's model: it chooses inline markers and rules. `show_model` is the name that appears in the
     output; absent, it is the source's own. `tools` says whether the request offered tools; the `Offer` of a translated
     request says it too, and turns the calls back into those of the tools that the client knows. `markup` names a
-    marker profile, or is `auto` or `none`.
+    marker profile, or is `auto` or `none`. Unless `folded`, there is no `reply`, and memory does not grow with it.
+    `input_tokens` is an estimate that stands in the output until the source counts for itself.
 
     Raises `Misuse` for names it does not know, and nothing else: bad bytes end the stream in the target's error form.
     """
@@ -87,12 +93,16 @@ class StreamTranslator:
         model: str | None = None,
         show_model: str | None = None,
         tools: bool | Offer = False,
+        folded: bool = True,
+        input_tokens: int | None = None,
     ) -> None:
         self._notices = Notices()
         wire = find_wire(source)
         self._decoder = wire.reply_decoder(self._notices)
         self._encoder = find_wire(target).reply_encoder(self._notices, show_model)
-        self._stages = _Stages(self._notices, source, markup, model, tools)
+        self._stages = _Stages(self._notices, source, markup, model, tools, folded)
+        self._input_tokens = input_tokens
+        self.ending: Finished | Failed | None = None
         self._by_lines = wire.by_lines
         self._held: list[bytes] = []  # parts of a line whose end has not come
         self._size = 0
@@ -128,6 +138,15 @@ class StreamTranslator:
             events = [Failed(fault)]
         return out + self._write(events)
 
+    def fail(self, fault: Fault) -> bytes:
+        """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held. A
+        reply that was complete stays one."""
+        if self._decoder.complete():
+            return self.finish()
+        self._by_lines = False
+        out = self.feed(b"")
+        return out if self._stages.grammar.ended else out + self._write([Failed(fault)])
+
     def _released(self, data: bytes) -> bytes:
         self._held.append(data)
         data = b"".join(self._held)
@@ -138,7 +157,34 @@ class StreamTranslator:
     def _write(self, events: list[Event]) -> bytes:
         if not events:
             return b""
-        return self._encoder.encode(self._stages.apply(events, self._decoder.halves))
+        if self._input_tokens is not None:
+            events = self._estimated(events, self._input_tokens)
+        events = self._stages.apply(events, self._decoder.halves)
+        if self._stages.grammar.ended and events:
+            self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
+        return self._encoder.encode(events)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
+        return self._decoder.complete()
+
+    @property
+    def begun(self) -> bool:
+        """Whether something of the reply itself has come."""
+        return self._stages.grammar.started
+
+    def _estimated(self, events: list[Event], tokens: int) -> list[Event]:
+        """The beginning of the reply, with the estimate if the source does not count there."""
+        for at, event in enumerate(events):
+            if isinstance(event, Started):
+                self._input_tokens = None
+                if event.usage is None or event.usage.input is None:
+                    self._notices.add("estimated", "usage.input", "until the source counts")
+                    usage = (event.usage or Usage()).updated(Usage(input=tokens))
+                    return [*events[:at], replace(event, usage=usage), *events[at + 1 :]]
+                break
+        return events
 
     @property
     def notices(self) -> list[Notice]:
@@ -148,6 +194,8 @@ class StreamTranslator:
     @property
     def reply(self) -> Reply:
         """The reply so far. A block that is still open is in it, marked as cut."""
+        if self._stages.fold is None:
+            raise Misuse("this translator does not keep the reply: it was made with folded=False")
         return self._stages.fold.reply()
 
 
@@ -159,13 +207,14 @@ class TranslatedReply(NamedTuple):
 
 class TranslatedRequest(NamedTuple):
     """`tools` goes to whoever translates the reply: tools that the target does not know were offered as functions.
-    `model` and `stream` are for wires that say these in the URL and not in the body."""
+    `model` and `stream` are for wires that say these in the URL and not in the body. `request` is what was read."""
 
     body: bytes
     notices: list[Notice]
     tools: Offer
     model: str
     stream: bool | None
+    request: Request
 
 
 def translate_reply(
@@ -177,8 +226,10 @@ def translate_reply(
     model: str | None = None,
     show_model: str | None = None,
     tools: bool | Offer = False,
+    stream: bool = False,
 ) -> TranslatedReply:
-    """A whole reply from one wire to another; the parameters are those of `StreamTranslator`.
+    """A whole reply from one wire to another; the parameters are those of `StreamTranslator`. With `stream`, it is
+    written as the stream that the target's clients would have got.
 
     Raises `WireFault` when the body is not a reply of the source wire or is an error, `Misuse` for unknown names.
     """
@@ -186,11 +237,17 @@ def translate_reply(
     origin, wanted = find_wire(source), find_wire(target)
     stages = _Stages(notices, source, markup, model, tools)
     events, halves = origin.decode_reply(body, notices)
-    for event in stages.apply(events, halves):
+    events = stages.apply(events, halves)
+    for event in events:
         if isinstance(event, Failed):
             raise as_reply_fault(event)
+    assert stages.fold is not None
     reply = stages.fold.reply()
-    return TranslatedReply(wanted.encode_reply(reply, notices, show_model), notices.as_list(), reply)
+    if stream:
+        out = wanted.reply_encoder(notices, show_model).encode(events)
+    else:
+        out = wanted.encode_reply(reply, notices, show_model)
+    return TranslatedReply(out, notices.as_list(), reply)
 
 
 def as_reply_fault(event: Failed) -> WireFault:
@@ -207,18 +264,39 @@ def as_reply_fault(event: Failed) -> WireFault:
     )
 
 
-def translate_request(body: bytes, *, source: str, target: str, model: str | None = None) -> TranslatedRequest:
-    """A request from one wire to another. `model` is the target's model: it goes into the body and chooses the rules.
+def translate_request(
+    body: bytes,
+    *,
+    source: str,
+    target: str,
+    model: str | None = None,
+    rules: Rules | None = None,
+    asked_model: str | None = None,
+    stream: bool | None = None,
+) -> TranslatedRequest:
+    """A request from one wire to another. `model` is the target's model: it goes into the body and chooses the rules,
+    unless `rules` are given. `asked_model` and `stream` are what a source says in its URL instead of its body.
 
     Raises `WireFault` when the body is not a request of the source wire, `Misuse` for unknown names.
     """
     notices = Notices()
     origin, wanted = find_wire(source), find_wire(target)
     request = origin.decode_request(body, notices)
+    if asked_model is not None:
+        request.model = asked_model
+    if stream is not None:
+        request.stream = stream
     if origin is wanted and model in (None, request.model):
         offer = Offer(bool(request.tools))
-        return TranslatedRequest(body, notices.as_list(), offer, request.model, request.stream)
-    request, offer = offer_tools(request, wanted.tools, notices)
-    rules = find_rules(target, model, request.model)
-    encoded = wanted.encode_request(request, source, notices, rules, model)
-    return TranslatedRequest(encoded, notices.as_list(), offer, model or request.model, request.stream)
+        return TranslatedRequest(body, notices.as_list(), offer, request.model, request.stream, request)
+    return _write_request(request, source, target, model, rules, notices)
+
+
+def _write_request(
+    request: Request, source: str, target: str, model: str | None, rules: Rules | None, notices: Notices
+) -> TranslatedRequest:
+    wanted = find_wire(target)
+    offered, offer = offer_tools(request, wanted.tools, notices)
+    rules = rules or find_rules(target, model, request.model)
+    encoded = wanted.encode_request(offered, source, notices, rules, model)
+    return TranslatedRequest(encoded, notices.as_list(), offer, model or request.model, request.stream, request)

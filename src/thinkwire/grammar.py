@@ -56,7 +56,7 @@ class Grammar:
     def __init__(self, notices: Notices) -> None:
         self._notices = notices
         self._out: list[Event] = []
-        self._started = False
+        self.started = False
         self.ended = False
         self._count = 0
 
@@ -115,8 +115,8 @@ class Grammar:
     def _start(self, event: Started) -> None:
         if event.usage is not None:
             self._usage = self._usage.updated(event.usage)
-        if not self._started:
-            self._started = True
+        if not self.started:
+            self.started = True
             self._out.append(event)
 
     def _count_usage(self, event: UsageSeen) -> None:
@@ -130,7 +130,7 @@ class Grammar:
     def _end(self, _event: Ended) -> None:
         self._keep_blanks()
         self._close(Closed())
-        if not self._started:
+        if not self.started:
             self._start(Started())
         finish = self._finish or Finished("end_turn")
         reason = finish.reason
@@ -148,13 +148,13 @@ class Grammar:
             return
         if event.fault.code == "cut":
             self._notices.add("truncated_reply")
-        if self._started:
+        if self.started:
             self._keep_blanks()
         self.ended = True
         self._out.append(event)
 
     def _alive(self, event: Alive) -> None:
-        if self._started:
+        if self.started:
             self._out.append(event)
 
     def _note(self, event: Noted) -> None:
@@ -229,7 +229,7 @@ class Grammar:
 
     def _begin(self, kind: Kind, key: Key, opening: Event) -> None:
         self._close(Closed())
-        if not self._started:
+        if not self.started:
             self._start(Started())
         if self._blocks >= limits.BLOCKS:
             self._fail(Failed(WireFault("limit", f"more than {limits.BLOCKS} blocks")))

@@ -11,7 +11,13 @@ from thinkwire.cli import main
 
 
 @pytest.mark.parametrize(
-    ("arguments", "word"), [(["--help"], "demo"), (["convert", "--help"], "curl"), (["demo", "--help"], "--pace")]
+    ("arguments", "word"),
+    [
+        (["--help"], "demo"),
+        (["convert", "--help"], "curl"),
+        (["demo", "--help"], "--pace"),
+        (["models", "--help"], "--match"),
+    ],
 )
 def test_help(arguments: list[str], word: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:

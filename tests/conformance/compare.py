@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from tests.conformance.case import Block, Case
-from tests.conformance.reading import Answer, Seen, read
+from tests.conformance.reading import Answer, Seen, joined, read
 from tests.conformance.wires.registry import WIRES
 from tests.conformance.wires.wire import Wire, as_seen
 
@@ -55,20 +55,6 @@ def unsealed(placeless: frozenset[str], block: Seen) -> Seen:
 def without_seals(blocks: Iterable[Seen]) -> list[Seen]:
     bare = [("thought", seen[1], "") if seen[0] == "thought" else seen for seen in blocks]
     return joined([seen for seen in bare if any(seen[1:])])
-
-
-def joined(blocks: Iterable[Seen]) -> list[Seen]:
-    """Neighbours of one kind made one, as far as no seal keeps them apart."""
-    out: list[Seen] = []
-    for seen in blocks:
-        last = out[-1] if out else ("",)
-        if seen[0] == last[0] == "text":
-            out[-1] = ("text", last[1] + seen[1])
-        elif seen[0] == last[0] == "thought" and not seen[2] and not last[2]:
-            out[-1] = ("thought", last[1] + seen[1], "")
-        else:
-            out.append(seen)
-    return out
 
 
 # ---- what came out --------------------------------------------------------------------------------------------------

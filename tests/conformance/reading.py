@@ -7,7 +7,7 @@ Standard library only and no state shared with the library under test.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -95,3 +95,17 @@ def is_count(value: object) -> bool:
 
 def nonempty(value: object) -> bool:
     return isinstance(value, str) and value != ""
+
+
+def joined(blocks: Iterable[Seen]) -> list[Seen]:
+    """Neighbours of one kind made one, as far as no seal keeps them apart."""
+    out: list[Seen] = []
+    for seen in blocks:
+        last = out[-1] if out else ("",)
+        if seen[0] == last[0] == "text":
+            out[-1] = ("text", last[1] + seen[1])
+        elif seen[0] == last[0] == "thought" and not seen[2] and not last[2]:
+            out[-1] = ("thought", last[1] + seen[1], "")
+        else:
+            out.append(seen)
+    return out

@@ -1,8 +1,8 @@
 """Request vectors: each body through the decoder of its wire and the encoder of another.
 
-`request` and `expected` are bodies as text, compared as JSON, or byte for byte with `exact`. `notices` are the codes of
-all notices, `fault` is a part of the fault's message (and `code` its code) where the request is none. `rules` are those
-of the target; without them, what the table says of its `model`.
+`request` and `expected` are bodies as text, compared as JSON, or byte for byte with `exact`. `model` and `host` choose
+the target's rules, `rules` overrides some of them. `notices` are the codes of all notices, `fault` is a part of the
+fault's message (and `code` its code) where the request is none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 from thinkwire import WireFault
 from thinkwire.capabilities import find_rules
-from thinkwire.model import Notices, Request, Rules
+from thinkwire.model import Notices, Request
 from thinkwire.wires.registry import find_wire
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "requests"
@@ -27,6 +27,7 @@ KEYS = {
     "source",
     "target",
     "model",
+    "host",
     "rules",
     "request",
     "fill",
@@ -65,8 +66,7 @@ def convert(case: dict[str, Any], notices: Notices) -> bytes:
 
 def encode(case: dict[str, Any], request: Request, source: str, notices: Notices) -> bytes:
     model = case.get("model")
-    given = case.get("rules")
-    rules = find_rules(case["target"], model, request.model) if given is None else msgspec.convert(given, Rules)
+    rules = find_rules(case["target"], model, request.model, case.get("host"), case.get("rules"))
     return find_wire(case["target"]).encode_request(request, source, notices, rules, model)
 
 

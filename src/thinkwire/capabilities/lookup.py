@@ -1,78 +1,98 @@
-"""The rules of a target by its wire and model."""
+"""The rules of a target by its wire, model and host. No name stands here: all of them are in `table.toml`."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, get_args, get_origin
 
-from thinkwire.model import Effort, Rules
-from thinkwire.model.rules import ALL_EFFORTS
+import msgspec
+from msgspec.structs import replace
 
-_NO_EFFORT: tuple[Effort, ...] = ()
-_TO_HIGH: tuple[Effort, ...] = ("low", "medium", "high")
-_WITHOUT_XHIGH: tuple[Effort, ...] = ("low", "medium", "high", "max")
-_BUDGET = (1024, 128_000)
+from thinkwire.capabilities.table import Row, Trust, table
+from thinkwire.capabilities.words import allowed
+from thinkwire.faults import Misuse
+from thinkwire.model import Rules
+from thinkwire.names import LONGEST, is_host, plain_host, plain_name
 
-LENIENT = Rules(name="anthropic-compatible", budget=_BUDGET, off="disabled", unsigned=True)
-"""Endpoints of other vendors that speak Anthropic's wire: they ignore what they do not know."""
+REMEMBERED = 1024
+"""Targets whose rules are kept. A gateway has a handful; the rest are names that clients made up."""
 
-UNKNOWN = Rules(name="claude", off="disabled", sampling="unless_thinking")
-"""A Claude whose version cannot be told: what all since 4.6 have in common."""
-
-_NEW = Rules(name="claude", off="disabled", sampling="no")
-_OLD = Rules(
-    name="claude",
-    adaptive=False,
-    budget=_BUDGET,
-    off="disabled",
-    efforts=_NO_EFFORT,
-    off_efforts=_NO_EFFORT,
-    forced="unless_budget",
-    sampling="unless_thinking",
-)
-_46 = Rules(
-    name="claude",
-    budget=_BUDGET,
-    off="disabled",
-    efforts=_WITHOUT_XHIGH,
-    forced="unless_budget",
-    sampling="unless_thinking",
-)
-
-_Version = tuple[int, int]
-_LAST: _Version = (99, 0)
-
-CLAUDE: tuple[tuple[str, _Version, _Version, Rules], ...] = (
-    ("*", (0, 0), (4, 5), _OLD),
-    ("*", (4, 6), (4, 6), _46),
-    ("*", (4, 7), (4, 99), _NEW),
-    ("sonnet", (5, 0), (5, 4), _NEW),
-    ("opus", (5, 0), (5, 4), Rules(off="disabled", sampling="no", off_efforts=_TO_HIGH)),
-    ("haiku", (5, 0), _LAST, Rules(off="disabled", sampling="no", off_efforts=_TO_HIGH)),
-    ("sonnet", (5, 5), _LAST, Rules(off="between_tools", sampling="no", off_efforts=_TO_HIGH, forced="no")),
-    ("fable mythos", (5, 0), (5, 0), Rules(off="", sampling="no")),
-    ("*", (5, 0), _LAST, Rules(off="", sampling="no", forced="no")),
-)
-
-_NAME = re.compile(
-    r"claude[-_. ](?:(\d)(?:[.-](\d))?[-_. ])?(opus|sonnet|haiku|fable|mythos)"
-    r"(?:[-_. ](\d{1,2})(?!\d)(?:[.-](\d{1,2})(?!\d))?)?"
-)
+_TYPES = {field.name: field.type for field in msgspec.structs.fields(Rules)}
+_FIXED = ("name", "source", "date")
 
 
-def find_rules(wire: str, model: str | None, named: str = "") -> Rules:
-    """The rules of a target: `model` where it is chosen, else the one that the request `named`."""
-    if wire != "anthropic":
-        return Rules(efforts=("minimal", *ALL_EFFORTS), off="none")
-    if model is not None and "claude" not in model.lower():
-        return LENIENT
-    match = _NAME.search((model or named).lower())
-    if match is None:
-        return UNKNOWN
-    major, minor = match[1] or match[4], match[2] or match[5] or "0"
-    if major is None:
-        return UNKNOWN
-    version = (int(major), int(minor))
-    for families, first, last, rules in CLAUDE:
-        if first <= version <= last and (families == "*" or match[3] in families):
-            return rules
-    return UNKNOWN
+def find_rules(
+    wire: str,
+    model: str | None,
+    named: str = "",
+    host: str | None = None,
+    override: Mapping[str, Any] | None = None,
+) -> Rules:
+    """The rules of a target: `model` where it is chosen, else the one that the request `named`; `host` (with its port
+    if it has one) where it is known. What the table does not know has its wire's most cautious rules.
+
+    `override` replaces fields, as a configuration wants it. Raises `Misuse` that names the field and what it may be.
+    """
+    name = (named if model is None else model)[:LONGEST]
+    rules = _find(wire, name, model is not None, host[:LONGEST] if host else None)
+    return _overridden(rules, wire, override) if override else rules
+
+
+def find_row(wire: str, model: str, host: str | None = None, chosen: bool = True) -> Row | None:
+    """The row of a target, or None for a wire that the table does not know."""
+    name, place = plain_name(model), plain_host(host) if host else None
+    known = chosen or place is not None
+    return next((row for row in table().rows if row.fits(wire, name, place, known)), None)
+
+
+@lru_cache(REMEMBERED)
+def _find(wire: str, name: str, chosen: bool, host: str | None) -> Rules:
+    row = find_row(wire, name, host, chosen)
+    rules = row.rules if row is not None else Rules()
+    if rules.trust or host is None:
+        return rules
+    place = plain_host(host)
+    domain = next((trust.domain for trust in table().trust if _is_in(trust, wire, place)), "")
+    return replace(rules, trust=domain) if domain else rules
+
+
+def _is_in(trust: Trust, wire: str, host: str) -> bool:
+    return wire in trust.wires and any(is_host(pattern, host) for pattern in trust.hosts)
+
+
+# ---- overrides ------------------------------------------------------------------------------------------------------
+
+
+def _overridden(rules: Rules, wire: str, override: Mapping[str, Any]) -> Rules:
+    return replace(rules, **{column: _checked(column, value, wire) for column, value in override.items()})
+
+
+def _checked(column: str, value: Any, wire: str) -> Any:
+    """The value of a column in its own type."""
+    if column not in _TYPES or column in _FIXED:
+        raise Misuse(f"{column}: no such rule; there are {', '.join(name for name in _TYPES if name not in _FIXED)}")
+    try:
+        fitted = msgspec.convert(value, _TYPES[column])
+    except msgspec.ValidationError:
+        raise Misuse(f"{column}: expected {_expected(_TYPES[column])}") from None
+    words = allowed(wire, column)
+    if words is not None and fitted not in words:
+        raise Misuse(f"{column}: expected {_one_of(words)}")
+    return fitted
+
+
+def _expected(kind: Any) -> str:
+    """A type in words."""
+    if kind == tuple[int, int] | None:
+        return "two numbers, the least and the most"
+    inner = get_args(kind)
+    if get_origin(kind) is tuple:
+        return f"a list of {_expected(inner[0])}"
+    if inner and all(isinstance(word, str) for word in inner):
+        return _one_of(inner)
+    return {bool: "true or false", str: "text"}.get(kind, "a whole number")
+
+
+def _one_of(words: tuple[str, ...]) -> str:
+    return "one of " + ", ".join(repr(word) for word in words)

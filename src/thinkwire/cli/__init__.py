@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from thinkwire.cli import convert, demo
+from thinkwire.cli import convert, demo, lab, models
 from thinkwire.cli.terminal import say
 from thinkwire.faults import Misuse, WireFault
 
@@ -22,6 +22,8 @@ Converts LLM replies and requests between wire formats, with their reasoning.
 
   thinkwire demo                                            watch it work
   thinkwire convert --from openai-chat --to anthropic ...   convert stdin or a file
+  thinkwire lab serve                                       simulated thinking models to try it on
+  thinkwire models claude-opus-5-5                          what is known of a model
 """
 
 
@@ -66,6 +68,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     convert.add_parser(commands)
     demo.add_parser(commands)
+    lab.add_parser(commands)
+    models.add_parser(commands)
     return parser
 
 

@@ -16,6 +16,9 @@ from thinkwire.markup.plan import Plan
 from thinkwire.markup.thought import Blanks
 from thinkwire.model.events import Noted, TextDelta
 
+_AHEAD = 4096
+"""Characters that a copy may be ahead of the field. Both come in the same deltas; a delta has a few words."""
+
 
 class Edges:
     """The text of a field without one leading opener and one trailing closer. `removed` counts them."""
@@ -31,6 +34,11 @@ class Edges:
     def pass_by(self, text: str) -> bool:
         """Whether the text can go on as it is, which is nearly always so."""
         return not self._leading and not self._held and "<" not in text
+
+    @property
+    def held(self) -> str:
+        """What may be the beginning of a marker, or text of the field."""
+        return "" if self._closed else self._held
 
     def feed(self, text: str) -> str:
         """What is certainly text of the field by now."""
@@ -150,7 +158,8 @@ class Mirror:
         if text and self._reading is not _Reading.DONE:
             self._field.append(text)
 
-    def feed(self, content: str) -> list[TextDelta | Noted]:
+    def feed(self, content: str, ahead: str = "") -> list[TextDelta | Noted]:
+        """`ahead` is what the field may say next: a copy that says it already waits for the field."""
         out: list[TextDelta | Noted] = []
         content = self._held + content
         self._held = ""
@@ -158,7 +167,7 @@ class Mirror:
             if self._reading is _Reading.HEAD:
                 content = self._head(content, out)
             elif self._reading is _Reading.COPY:
-                content = self._copy(content, out)
+                content = self._copy(content, ahead, out)
             else:
                 content = self._tail(content, out)
         if content:
@@ -172,7 +181,9 @@ class Mirror:
             if self._held:
                 out.append(TextDelta(self._held))
         elif self._reading is not _Reading.DONE:
-            out.append(Noted("reasoning_duplicate"))
+            out += self.feed("")
+            if not self.done:
+                out.append(Noted("reasoning_duplicate"))
         self._finish()
         return out
 
@@ -198,16 +209,20 @@ class Mirror:
         self._held = rest
         return ""
 
-    def _copy(self, content: str, out: list[TextDelta | Noted]) -> str:
+    def _copy(self, content: str, ahead: str, out: list[TextDelta | Noted]) -> str:
         if not self._piece and not self._offset:
             rest = content.lstrip()
             if self._before.add(content[: len(content) - len(rest)]):
                 return self._give_back(rest, out)
             content = rest
         at, self._piece, self._offset = compare(content, self._field, self._piece, self._offset)
-        if at < len(content):
+        rest = content[at:]
+        if rest and ahead and self._piece == len(self._field) and len(rest) < _AHEAD and _agree(rest, ahead):
+            self._held = rest
+            return ""
+        if rest:
             self._reading = _Reading.TAIL
-        return content[at:]
+        return rest
 
     def _tail(self, content: str, out: list[TextDelta | Noted]) -> str:
         rest = content.lstrip()
@@ -243,6 +258,11 @@ class Mirror:
         self._reading = _Reading.DONE
         self._held = ""
         self._field.clear()
+
+
+def _agree(one: str, other: str) -> bool:
+    """Whether the shorter is the beginning of the longer."""
+    return one.startswith(other) or other.startswith(one)
 
 
 def compare(text: str, pieces: list[str], piece: int, offset: int) -> tuple[int, int, int]:

@@ -10,6 +10,7 @@ thinking, an answer without a closer is an answer.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import resources
 from typing import Any, Literal
 
@@ -17,12 +18,10 @@ import msgspec
 from msgspec.structs import replace
 
 from thinkwire.faults import Misuse
+from thinkwire.names import occurs, plain_name
 
 PLAIN_WIRES = ("openai-chat", "ollama")
 """Wires whose text has no blocks, so that an unknown model may well write its thoughts into it."""
-
-_NAME = 256
-"""What is looked at of a model's name. The longest seen, a path of a local server, has about a hundred characters."""
 
 Kind = Literal["tag", "literal", "channel"]
 
@@ -85,6 +84,7 @@ def _load() -> tuple[dict[str, Profile], tuple[Row, ...]]:
 PROFILES, ROWS = _load()
 
 
+@lru_cache(maxsize=1024)  # asked once per reply, and the rows are many
 def find_profile(markup: str, model: str | None = None, wire: str = "openai-chat") -> Profile | None:
     """The profile to read inline markers by, or None where none are to be read.
 
@@ -119,31 +119,8 @@ def continued(profile: Profile) -> Profile:
 
 
 def _row_of(model: str, wire: str) -> Row | None:
-    name = model[:_NAME].lower().replace("_", "-")
+    name = plain_name(model)
     for row in ROWS:
-        if (not row.wires or wire in row.wires) and any(_occurs(pattern, name) for pattern in row.match):
+        if (not row.wires or wire in row.wires) and any(occurs(pattern, name) for pattern in row.match):
             return row
     return None
-
-
-def _occurs(pattern: str, name: str) -> bool:
-    """Whether the pattern stands in the name, as words of their own: `glm-4.7` is not in `glm-4.75`, nor `r1` in `r10`.
-
-    `*` is any text. The organisation in front and the suffixes behind a name (`:free`, `-awq`) do not matter.
-    """
-    first, *rest = pattern.split("*")
-    at = name.find(first)
-    while at >= 0:
-        if (at == 0 or not name[at - 1].isalnum()) and _follow(rest, name, at + len(first)):
-            return True
-        at = name.find(first, at + 1)
-    return False
-
-
-def _follow(parts: list[str], name: str, at: int) -> bool:
-    for part in parts:
-        found = name.find(part, at)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return at == len(name) or not name[at].isalnum()

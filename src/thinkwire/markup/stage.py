@@ -102,7 +102,8 @@ class MarkupStage:
                     self._thought.append(item.text)
                 out.append(item)
         elif self._mirror is not None:
-            self._give_beside(self._mirror.feed(event.text), out)
+            ahead = self._edges.held if self._edges is not None else ""
+            self._give_beside(self._mirror.feed(event.text, ahead), out)
             self._rest(out)
 
     def _give(self, items: list[Item], out: list[Event]) -> None:

@@ -34,20 +34,29 @@ HistoryOn = Literal["every", "calls", "open_turn"]
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The rules of one endpoint and model.
+    """The rules of one endpoint and model; `name` is the row of the table that they are from.
 
     The wish for thinking: `control` names the spelling (empty: the wire's own), `adaptive` whether the model may be
     left to decide, `budget` the range of tokens it takes (None: none at all), `efforts` the words it takes, `off` the
     spelling of off (empty: it cannot be switched off), `off_efforts` what may stand beside it, `default` what absence
-    means, `display` whether it can be asked how to show its thoughts.
+    means, `display` whether it can be asked how to show its thoughts, `updates` whether that may be `updates`. Where a
+    spelling is the control's but for one field, `switch_field`, `effort_field`, `budget_field` and `show_field` name
+    that field by its path in the body (empty: the control's own).
 
     What else thinking excludes: `forced` tools and `sampling` parameters; `tools` whether functions go together with
-    thinking on this endpoint at all; `stream_only` where a thinking model refuses to answer in one piece.
+    thinking on this endpoint at all; `stream_only` where a thinking model refuses to answer in one piece. `limit` is
+    the field that bounds the output (empty: the wire's own), `max_output` the largest such bound (None: not known).
+
+    What comes back: `emits` the places of its thoughts in a reply (fields, types of blocks, or `text`), `markup` the
+    marker profile of those in the text.
 
     Reasoning in history: `history` whether it is wanted, `field` in which field, `on` in which assistant messages,
     `blank` whether an empty one may stand where nothing is known, `unsigned` whether a thought without a seal is
-    taken, `bound` whether a kept run of thoughts must be unbroken. `trust` names the domain whose seals are good here
-    (empty: this endpoint alone).
+    taken, `bound` whether a kept run of thoughts must be unbroken, `seals` the formats of seals that go with it where
+    thoughts have a field of their own. `trust` names the domain whose seals are good here (empty: this endpoint
+    alone).
+
+    `source` and `date` say where the facts are from and when they were read there.
     """
 
     name: str = "unknown"
@@ -60,13 +69,17 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     off_efforts: tuple[Effort, ...] = ALL_EFFORTS
     default: Default = "unknown"
     display: bool = True
+    updates: bool = False
+    switch_field: str = ""
+    effort_field: str = ""
+    budget_field: str = ""
+    show_field: str = ""
 
     forced: Literal["yes", "unless_budget", "unless_thinking", "no"] = "yes"
     sampling: Literal["yes", "unless_thinking", "no"] = "yes"
     tools: Literal["yes", "unless_thinking", "no"] = "yes"
     stream_only: bool = False
     limit: str = ""
-    """The field that bounds the output (empty: the wire's own)."""
     max_output: int | None = None
 
     emits: tuple[str, ...] = ()
@@ -78,6 +91,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     blank: bool = True
     unsigned: bool = False
     bound: bool = False
+    seals: tuple[str, ...] = ()
     trust: str = ""
 
     source: str = ""

@@ -14,6 +14,9 @@ from thinkwire.model.request import Effort
 LEAST_BUDGET = 1024
 """The API's own lower bound: "budget_tokens: Input should be greater than or equal to 1024"."""
 
+BOUNDS = (LEAST_BUDGET, 128_000)
+"""Of a budget where the target's own are not known. The upper one is the output limit of every Claude since 4.6."""
+
 DEFAULT_MAX_TOKENS = 32_000
 """Written where the target must have a limit and the source set none: what Claude Code asks for (2.1, 2026-11), and
 within the output limit of every Claude since 4."""
@@ -37,17 +40,19 @@ DEFAULT_EFFORT: Effort = "medium"
 LADDER: tuple[Effort, ...] = tuple(BUDGETS)
 
 
-def budget_for(effort: Effort | None, max_tokens: int) -> int:
+def budget_for(effort: Effort | None, max_tokens: int | None) -> int:
     """A budget derived from an effort. A fifth of the output is left to the answer, as new-api and OpenRouter do:
     a thought that fills the limit is an answer lost."""
-    return min(BUDGETS[effort or DEFAULT_EFFORT], max_tokens * 4 // 5)
+    budget = BUDGETS[effort or DEFAULT_EFFORT]
+    return budget if max_tokens is None else min(budget, max_tokens * 4 // 5)
 
 
-def fit_budget(budget: int, max_tokens: int) -> int | None:
-    """The budget within its bounds: at least 1024 and below `max_tokens`. None if there is no room for any."""
-    if max_tokens <= LEAST_BUDGET:
-        return None
-    return max(LEAST_BUDGET, min(budget, max_tokens - 1))
+def fit_budget(budget: int, max_tokens: int | None, bounds: tuple[int, int] = BOUNDS) -> int | None:
+    """The budget within its bounds and below `max_tokens`. None if there is no room for any."""
+    least, most = bounds
+    if max_tokens is not None:
+        most = min(most, max_tokens - 1)
+    return None if most < least else max(least, min(budget, most))
 
 
 def effort_for(budget: int) -> Effort:

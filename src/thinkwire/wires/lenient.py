@@ -1,4 +1,5 @@
-"""The slow way for what the fast decoder refused: plain values to a struct, fields of a wrong type left out.
+"""The slow way for what the fast decoder refused: plain values to a struct, fields of a wrong type left out. And the
+body of a whole reply, looked at before any decoder.
 
 A provider that sends `"content": 5` has broken one field, not the stream. Only documents that the typed decoder
 refuses come here, so a well-behaved stream never pays for it.
@@ -13,9 +14,21 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from thinkwire.faults import WireFault
+from thinkwire.framing import guard
 from thinkwire.model.notice import Notices
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+_raw = msgspec.json.Decoder(msgspec.Raw)
+
+
+def read_whole(body: bytes, notices: Notices) -> bytes:
+    """The JSON of a whole reply, of characters only. Raises `WireFault` (`limit`, `malformed`)."""
+    raw, replaced = guard.decode(_raw, body, "reply")
+    if replaced:
+        notices.add("surrogate_replaced")
+    return bytes(raw)
 
 
 def lenient(value: Any, kind: type[S], notices: Notices, where: str = "") -> S:

@@ -37,9 +37,10 @@ class Gemini(Wire):
     )
     joins = True
     loose_arguments = True
-    live_arguments = False
+    whole_calls = True
     has_stop_sequence = False
     counts = frozenset(COUNTS) - {"cache_write"}
+    own_notices = frozenset({"seal_withheld"})
 
     # ---- source --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.conformance.case import Block, Case
 from tests.conformance.reading import Answer, Json, Seen, insist, is_count, nonempty, parsed, sse_events
-from tests.conformance.wires.wire import Wire, as_seen, dumped
+from tests.conformance.wires.wire import Wire, as_seen, dumped, fields_lose_order
 
 STOP = {
     "end_turn": "stop",
@@ -74,9 +74,7 @@ class OpenAIChat(Wire):
         return [as_seen(b, b.seal or "") for b in sorted(blocks, key=lambda b: (ORDER[b.kind], not b.text))]
 
     def loses_order(self, blocks: Iterable[Block]) -> bool:
-        rank = {**ORDER, "redacted": 0}
-        ranks = [rank[block.kind] for block in blocks if block.kind in rank]
-        return ranks != sorted(ranks)
+        return fields_lose_order(blocks)
 
 
 # ---- source ---------------------------------------------------------------------------------------------------------

@@ -55,8 +55,8 @@ class Wire:
     """Neighbours of one kind cannot be told apart."""
     loose_arguments = False
     """A stream has arguments as an object, so blanks and the order of keys are lost."""
-    live_arguments = True
-    """A call's arguments can be written before the call is complete."""
+    whole_calls = False
+    """A stream has each call in one piece, when it is complete."""
     has_stop_sequence = True
     counts: frozenset[str] = frozenset(COUNTS)
     """The counts that usage has a place for."""
@@ -73,6 +73,10 @@ class Wire:
     def readable(self, output: bytes) -> str:
         """An output as text, for `output`, `contains` and `lacks` of a vector."""
         return output.decode()
+
+    def readable_whole(self, body: bytes) -> str:
+        """A whole reply as text, in which seals are looked for."""
+        return body.decode()
 
     def from_readable(self, text: str) -> bytes:
         return text.encode()
@@ -114,6 +118,16 @@ def as_seen(block: Block, seal: str) -> Seen:
             return ("tool", block.id, block.name, block.text)
         case kind:
             return (kind, block.text)
+
+
+FIELDS = {"thought": 0, "redacted": 0, "encrypted": 0, "text": 1, "tool": 2}
+"""On wires whose messages have one field for each kind of block: the order of these fields."""
+
+
+def fields_lose_order(blocks: Iterable[Block]) -> bool:
+    """Whether such a message puts a block in front of one that came before it."""
+    ranks = [FIELDS[block.kind] for block in blocks if block.kind in FIELDS]
+    return ranks != sorted(ranks)
 
 
 def dumped(value: Json) -> bytes:

@@ -37,7 +37,7 @@ from thinkwire.model import (
 )
 from thinkwire.wires.anthropic import schema
 from thinkwire.wires.framed_reply import SSEReplyDecoder
-from thinkwire.wires.lenient import lenient
+from thinkwire.wires.lenient import lenient, read_whole
 from thinkwire.wires.tool_names import plain_name
 
 WIRE = "anthropic"
@@ -185,10 +185,7 @@ class ReplyDecoder(SSEReplyDecoder):
 
     def whole(self, body: bytes) -> list[Event]:
         """A whole reply as the events its stream would have had. Raises `WireFault`."""
-        raw, replaced = guard.decode(_whole, body, "reply")
-        if replaced:
-            self.notices.add("surrogate_replaced")
-        body = bytes(raw)
+        body = read_whole(body, self.notices)
         try:
             message = _message.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -211,7 +208,6 @@ class ReplyDecoder(SSEReplyDecoder):
 
 
 _INCOMPLETE = ("redacted_thinking", "tool_use", "")
-_whole = msgspec.json.Decoder(msgspec.Raw)
 
 _EVENTS: dict[str, Callable[[ReplyDecoder, schema.StreamEvent], None]] = {
     "message_start": ReplyDecoder._start,

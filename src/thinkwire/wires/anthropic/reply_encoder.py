@@ -40,7 +40,7 @@ from thinkwire.model import (
     Usage,
 )
 from thinkwire.wires.anthropic import schema
-from thinkwire.wires.call_arguments import as_object
+from thinkwire.wires.arguments import as_object
 
 WIRE = "anthropic"
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
@@ -186,6 +186,9 @@ class ReplyEncoder:
         if self._prefix == b"skip":
             self._prefix = b""
             return b""
+        if self._held is not None:  # all that was in it had no place here
+            self._held = None
+            return b""
         out = self._stop()
         if self._after is not None:
             seal, self._after = self._after, None
@@ -276,10 +279,7 @@ def _spell(block: Block, index: int, notices: Notices) -> list[Any]:
         return text + _seal_block(block.seal)
     if isinstance(block, ToolUse):
         tool = {"type": "tool_use", "id": block.id, "name": block.name}
-        arguments, problem = as_object(block.arguments)
-        if problem is not None:
-            notices.add(problem, where)
-        return [*_seal_block(block.seal), tool | {"input": arguments}]
+        return [*_seal_block(block.seal), tool | {"input": arguments(block.arguments, where, notices)}]
     if isinstance(block, Opaque) and block.wire == WIRE:
         return [block.raw]
     notices.add("not_carried", where, block.kind if isinstance(block, Opaque) else type(block).__name__)
@@ -306,3 +306,11 @@ def _spell_thought(block: Reasoning) -> dict[str, Any]:
     if block.seal is not None and _redacted(block.seal):
         return {"type": "redacted_thinking", "data": block.seal.data}
     return {"type": "thinking", "thinking": block.text, "signature": block.seal.data if block.seal else ""}
+
+
+def arguments(text: str, where: str, notices: Notices) -> msgspec.Raw | dict[str, str]:
+    """A call's arguments as the object this wire wants."""
+    written, code = as_object(text)
+    if code is not None:
+        notices.add(code, where)
+    return written

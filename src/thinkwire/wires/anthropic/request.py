@@ -12,13 +12,14 @@ from typing import Any
 
 import msgspec
 
-from thinkwire.faults import bad_request
 from thinkwire.model import Extra, Notices, Request, Rules, Sampling, Tool, ToolChoice
 from thinkwire.wires import effort
+from thinkwire.wires.answer_schema import bare, named
 from thinkwire.wires.anthropic.reply import WIRE
 from thinkwire.wires.anthropic.request_reading import read_messages, read_system
 from thinkwire.wires.anthropic.request_thinking import INTENT, Controls, read_intent, spelled, write_intent
 from thinkwire.wires.anthropic.request_writing import PLACEHOLDER, MessageWriter, Written
+from thinkwire.wires.exclusions import accepted_sampling, choice_mode
 from thinkwire.wires.reader import Fields, Losses, is_plain, plain, read_body
 
 _Raws = dict[str, msgspec.Raw]
@@ -29,7 +30,6 @@ _NESTED = ("thinking.", "output_config.", "metadata.")
 
 _CHOICE = "~choice"
 _EMPTY_SCHEMA = msgspec.Raw(b'{"type":"object","properties":{}}')
-_SCHEMA_NAME = b'{"name":"output","schema":%s}'
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def _read_format(fields: Fields | None, name: str) -> msgspec.Raw | None:
     if schema is None or form.rest():
         return None
     fields.drop(name)
-    return msgspec.Raw(_SCHEMA_NAME % bytes(schema))
+    return named(schema)
 
 
 def _read_tool(fields: Fields) -> Tool:
@@ -189,12 +189,16 @@ class _Writer:
 
     def _max_tokens(self) -> int | None:
         """The limit. One must be there; a chosen one never presses an explicit budget."""
-        request = self._request
-        if request.max_tokens is not None or self._losses.same:
-            return request.max_tokens
-        chosen = max(effort.DEFAULT_MAX_TOKENS, (request.thinking.budget or 0) + effort.ANSWER_ROOM)
-        self._losses.add("converted", "max_tokens", f"{chosen} chosen")
-        return chosen
+        limit, most = self._request.max_tokens, self._rules.max_output
+        if self._as_it_came or (limit is None and self._losses.same):
+            return limit
+        if limit is None:
+            limit = max(effort.DEFAULT_MAX_TOKENS, (self._request.thinking.budget or 0) + effort.ANSWER_ROOM)
+            self._losses.add("converted", "max_tokens", f"{limit} chosen")
+        if most is not None and limit > most:
+            self._losses.add("clamped", "max_tokens", str(most))
+            return most
+        return limit
 
     def _system(self) -> Any:
         texts = self._request.system
@@ -248,25 +252,14 @@ class _Writer:
         if not tools or (choice.mode == "tool" and not offered):
             self._losses.add("not_carried", "tool_choice", "the tool is not offered")
             return {}
-        written: Written = {"type": self._choice_mode(choice, controls)}
+        written: Written = {
+            "type": choice_mode(choice, controls.on, controls.kind == "enabled", self._rules, self._losses)
+        }
         if written["type"] == "tool":
             written["name"] = choice.name
         if choice.parallel is not None and choice.mode != "none":
             written["disable_parallel_tool_use"] = not choice.parallel
         return {"tool_choice": written}
-
-    def _choice_mode(self, choice: ToolChoice, controls: Controls) -> str:
-        """Forced calls and thinking exclude each other on some models: two explicit wishes are a conflict; where no
-        call can be forced at all, the model may choose."""
-        forced = self._rules.forced
-        if choice.mode not in ("any", "tool") or forced == "yes":
-            return choice.mode or "auto"
-        if forced == "no":
-            self._losses.add("converted", "tool_choice", f"{choice.mode} as auto")
-            return "auto"
-        if controls.kind == "enabled":
-            raise bad_request("tool_choice, thinking: this model does not think while a tool is forced", "conflict")
-        return choice.mode
 
     # ---- thinking and sampling -----------------------------------------------------------------------------------
 
@@ -301,15 +294,8 @@ class _Writer:
     def _format(self) -> Written | None:
         if self._request.schema is None:
             return None
-        named = Fields.parse(self._request.schema, "schema")
-        schema = named.raw_value("schema")
-        named.drop("name", "strict")
-        for name in named.rest():
-            self._losses.add("not_carried", f"schema.{name}")
-        if schema is None:
-            self._losses.add("not_carried", "schema")
-            return None
-        return {"type": "json_schema", "schema": schema}
+        schema = bare(self._request.schema, self._losses)
+        return None if schema is None else {"type": "json_schema", "schema": schema}
 
     def _sampling(self, controls: Controls) -> Written:
         sampling = self._request.sampling
@@ -319,31 +305,13 @@ class _Writer:
         chosen = {name: getattr(sampling, name) for name in ("temperature", "top_p", "top_k")}
         written: Written = {name: value for name, value in chosen.items() if value is not None}
         if not self._as_it_came and not self._lenient:
-            written = self._accepted(written, controls.on)
+            written = dict(accepted_sampling(written, controls.on, self._rules, self._losses))
         stop = [text for text in sampling.stop if self._losses.same or text.strip()]
         if len(stop) < len(sampling.stop):
             self._losses.add("not_carried", "stop_sequences", "blank")
         if stop:
             written["stop_sequences"] = stop
         return written
-
-    def _accepted(self, written: Written, thinks: bool) -> Written:
-        """The sampling parameters that the model takes; the others are left out, never overwritten (cases R93)."""
-        if written.get("temperature", 0) > 1:
-            self._losses.add("clamped", "temperature", "1")
-            written["temperature"] = 1.0
-        accepted: Written = {}
-        for name, value in written.items():
-            refused = {
-                "temperature": thinks and value != 1,
-                "top_p": "temperature" in accepted or (thinks and value < 0.95),  # never both since 4.1 (2025-08)
-                "top_k": thinks,
-            }
-            if self._rules.sampling == "no" or refused[name]:
-                self._losses.add("not_carried", name, "the model refuses it")
-            else:
-                accepted[name] = value
-        return accepted
 
 
 def _is_open_without_thought(messages: list[Written]) -> bool:

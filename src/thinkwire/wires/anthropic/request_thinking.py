@@ -101,6 +101,8 @@ class _Rendering:
     def _off(self) -> Controls:
         """Off in the model's own words; where it cannot be, as little as there is."""
         rules, effort = self._rules, self._intent.effort
+        if not rules.off and rules.default == "off":
+            return Controls(None, self._config(effort, rules.efforts))
         if not rules.off:
             self._losses.add("converted", "thinking", "cannot be switched off")
             return Controls(None, self._config(effort or "low", rules.efforts))
@@ -110,6 +112,9 @@ class _Rendering:
         intent, rules = self._intent, self._rules
         if rules.budget is not None and (intent.budget is not None or not rules.adaptive):
             return self._manual()
+        if not rules.adaptive:
+            self._losses.add("not_carried", "thinking", "the model does not think")
+            return Controls(None, self._config(intent.effort, rules.efforts))
         effort = intent.effort
         if intent.budget is not None:
             effort = effort or efforts.effort_for(intent.budget)
@@ -123,7 +128,7 @@ class _Rendering:
         if wanted is None:
             wanted = efforts.budget_for(intent.effort, limit)
             self._losses.add("converted", "thinking", f"budget for effort {intent.effort or efforts.DEFAULT_EFFORT}")
-        budget = efforts.fit_budget(wanted, limit)
+        budget = efforts.fit_budget(wanted, limit, self._rules.budget or efforts.BOUNDS)
         if budget is None:
             self._losses.add("clamped", "thinking", f"no room for a budget within max_tokens {limit}")
             return Controls()
@@ -140,9 +145,15 @@ class _Rendering:
 
     def _shown(self, thinking: dict[str, Any]) -> dict[str, Any]:
         display = self._intent.display or _SHOWN.get(self._intent.show)
-        if display is not None:
-            thinking["display"] = display
-        return thinking
+        if display is None:
+            return thinking
+        if not self._rules.display:
+            self._losses.add("not_carried", "thinking.display")
+            return thinking
+        if display == "updates" and not self._rules.updates:
+            self._losses.add("converted", "thinking.display", "updates as summarized")
+            display = "summarized"
+        return thinking | {"display": display}
 
     def _config(self, effort: Effort | None, accepted: tuple[Effort, ...]) -> dict[str, Any]:
         if effort is None:

@@ -38,7 +38,7 @@ from thinkwire.wires.framed_reply import FramedReplyDecoder
 from thinkwire.wires.gemini import schema
 from thinkwire.wires.gemini.partial_arguments import PartialArguments
 from thinkwire.wires.gemini.schema import ABSENT, WIRE
-from thinkwire.wires.lenient import encoded, lenient
+from thinkwire.wires.lenient import encoded, lenient, read_whole
 from thinkwire.wires.tool_names import plain_name
 
 _chunk = msgspec.json.Decoder(schema.Chunk)
@@ -48,7 +48,6 @@ _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _string = msgspec.json.Decoder(str)
 _call = msgspec.json.Decoder(schema.FunctionCall)
 _feedback = msgspec.json.Decoder(schema.PromptFeedback)
-_whole = msgspec.json.Decoder(msgspec.Raw)
 _encode = msgspec.json.Encoder().encode
 
 _PLAIN_DEPTH = 32  # fewer brackets than this cannot be too deep: no need to look closer
@@ -317,10 +316,8 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
 
     def whole(self, body: bytes) -> list[Event]:
         """A whole reply, or all chunks of one in a list, as the events of its stream. Raises `WireFault`."""
-        raw, replaced = guard.decode(_whole, body, "reply")
-        if replaced:
-            self.notices.add("surrogate_replaced")
-        for chunk in _chunks.decode(raw) if bytes(raw).lstrip()[:1] == b"[" else [raw]:
+        raw = read_whole(body, self.notices)
+        for chunk in _chunks.decode(raw) if raw.lstrip()[:1] == b"[" else [msgspec.Raw(raw)]:
             if not self.ended:
                 self.read_frame(bytes(chunk))
         if not self.ended and not self._started:

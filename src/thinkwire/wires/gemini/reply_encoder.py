@@ -44,7 +44,7 @@ from thinkwire.model import (
     ToolUse,
     Usage,
 )
-from thinkwire.wires.call_arguments import as_object
+from thinkwire.wires.arguments import as_object, one_line
 from thinkwire.wires.gemini import schema
 from thinkwire.wires.gemini.reply import WRITTEN
 from thinkwire.wires.gemini.schema import WIRE
@@ -56,7 +56,6 @@ BLANK_LINES = b"\n\n"
 _encode = msgspec.json.Encoder().encode
 _HEAD = b'{"candidates":[{"content":{"role":"model","parts":['
 _THOUGHT = b',"thought":true}'
-_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 _NO_TEXT: list[dict[str, Any]] = [{"text": ""}]
 
 STOP_REASONS: dict[StopReason, str] = {
@@ -119,7 +118,7 @@ class ReplyEncoder:
         return b""
 
     def _part(self, part: Any) -> bytes:
-        return self.before + _HEAD + _line(part) + self._tail
+        return self.before + _HEAD + one_line(_encode(part)) + self._tail
 
     # ---- blocks --------------------------------------------------------------------------------------------------
 
@@ -177,7 +176,7 @@ class ReplyEncoder:
         usage = _usage(event.usage)
         if usage is not None:
             body["usageMetadata"] = usage
-        return self.before + _line(body | self._envelope) + self.after + self.last
+        return self.before + one_line(_encode(body | self._envelope)) + self.after + self.last
 
     def _fail(self, event: Failed) -> bytes:
         return self.before + _encode(encode_fault(event.fault)) + self.after + self.last
@@ -199,13 +198,6 @@ class ArrayReplyEncoder(ReplyEncoder):
             return out
         self._opened = True
         return b"[" + chunks.removeprefix(self.before)
-
-
-def _line(value: Any) -> bytes:
-    """The JSON on one line. What is written as it came may have line ends between its values, which would end the
-    event."""
-    data = _encode(value)
-    return data.translate(_ONE_LINE) if b"\n" in data or b"\r" in data else data
 
 
 def _sign(part: dict[str, Any], seal: Seal, index: int, notices: Notices) -> bool:

@@ -12,6 +12,9 @@ from typing import Any
 import msgspec
 
 from thinkwire.model import Extra, Notices, Request, Rules, Sampling, Tool, ToolChoice
+from thinkwire.wires.answer_schema import bare
+from thinkwire.wires.answer_schema import named as named_schema
+from thinkwire.wires.exclusions import choice_mode
 from thinkwire.wires.gemini.names import named
 from thinkwire.wires.gemini.request_reading import ContentReader, read_system
 from thinkwire.wires.gemini.request_schema import json_schema
@@ -33,7 +36,6 @@ _CHOICE = "~choice"
 _SCHEMA = "~schema"
 _JSON = "application/json"
 _SCHEMA_NAMES = ("responseJsonSchema", "_responseJsonSchema", "responseSchema")
-_NAMED = b'{"name":"output","schema":%s}'
 _MOST_STOPS = 5
 """Stop sequences that the API takes."""
 
@@ -142,7 +144,7 @@ def _read_format(config: Fields, request: Request, kept: _Raws) -> None:
     if raw is None:
         return
     config.drop("responseMimeType")
-    request.schema = msgspec.Raw(_NAMED % bytes(json_schema(raw) if name == "responseSchema" else raw))
+    request.schema = named_schema(json_schema(raw) if name == "responseSchema" else raw)
     if name != _SCHEMA_NAMES[0]:
         kept[f"~{name}"] = raw
         kept[_SCHEMA] = request.schema
@@ -251,10 +253,8 @@ class _Writer:
         if not offered or not known:
             self._losses.add("not_carried", "tool_choice", "the tool is not offered")
             return written
-        mode = _WORDS[choice.mode]
-        if mode == "ANY" and self._rules.forced == "no":
-            self._losses.add("converted", "tool_choice", f"{choice.mode} as auto")
-            mode = "AUTO"
+        thinks = self._request.thinking.mode in ("on", "adaptive")
+        mode = _WORDS[choice_mode(choice, thinks, self._rules.control == "budget", self._rules, self._losses)]
         calling: Written = {"mode": mode}
         if choice.name is not None and mode == "ANY":
             calling["allowedFunctionNames"] = [choice.name]
@@ -305,12 +305,7 @@ class _Writer:
         name = next((name for name in _SCHEMA_NAMES[1:] if f"~{name}" in own), None)
         if name is not None and own.get(_SCHEMA) == request.schema:
             return {"responseMimeType": _JSON, name: own[f"~{name}"]}
-        form = Fields.parse(request.schema, "schema")
-        schema = form.raw_value("schema")
-        form.drop("name", "strict")
-        for field in form.rest():
-            self._losses.add("not_carried", f"schema.{field}")
+        schema = bare(request.schema, self._losses)
         if schema is None:
-            self._losses.add("not_carried", "schema")
             return {}
         return {"responseMimeType": _JSON, _SCHEMA_NAMES[0]: schema}

@@ -65,7 +65,11 @@ def write_intent(request: Request, own: _Raws, rules: Rules, losses: Losses) -> 
     if unchanged and _takes(own[CONFIG], rules):
         return own[CONFIG]
     written = _Rendering(request, rules, losses).config()
-    written.update({name.removeprefix(INSIDE): raw for name, raw in own.items() if name.startswith(INSIDE)})
+    for name, raw in own.items():
+        if name.startswith(INSIDE) and rules.control == "no":
+            losses.add("not_carried", name, "the model takes no control")
+        elif name.startswith(INSIDE):
+            written[name.removeprefix(INSIDE)] = raw
     return written or None
 
 
@@ -79,7 +83,7 @@ def _takes(config: msgspec.Raw, rules: Rules) -> bool:
         case "budget":
             return level is None and (budget is None or _is_taken(budget, rules))
         case "no":
-            return False
+            return rules.default == "unknown"
         case _:
             return True
 

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from thinkwire.model import Block, Media, Message, Opaque, Reasoning, Rules, Seal, Text, ToolResult, ToolUse
-from thinkwire.wires.call_arguments import as_object
+from thinkwire.wires.arguments import as_object
 from thinkwire.wires.call_ids import is_made_up
 from thinkwire.wires.gemini import schema
 from thinkwire.wires.gemini.request_reading import SKIP, result_content

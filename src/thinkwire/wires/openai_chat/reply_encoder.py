@@ -40,7 +40,8 @@ from thinkwire.model import (
     ToolUse,
     Usage,
 )
-from thinkwire.wires.openai_chat import schema
+from thinkwire.wires.block_order import FieldOrder
+from thinkwire.wires.openai_errors import error_body
 
 WIRE = "openai-chat"
 DONE = b"data: [DONE]\n\n"
@@ -60,7 +61,6 @@ STOP_REASONS: dict[StopReason, str] = {
     "compaction": "stop",
 }
 _TAIL = b'},"finish_reason":null}]}\n\n'
-_RANK = {"thought": 0, "text": 1, "tool": 2}
 
 
 class ReplyEncoder:
@@ -75,8 +75,10 @@ class ReplyEncoder:
         self._tail = _TAIL
         self._block = -1
         self._calls = -1
-        self._order = Order(notices)
+        self._order = FieldOrder(notices)
         self._thought: list[str] = []  # text of the open block of reasoning, for its seal
+        self._thinks = False  # such a block is open
+        self._late: list[LateSeal] = []  # seals of earlier blocks, until it is closed
         self._write: dict[type, Callable[[Any], bytes]] = {
             ThoughtDelta: self._thinking,
             TextDelta: self._text,
@@ -88,7 +90,7 @@ class ReplyEncoder:
             OpaqueDelta: self._opaque_delta,
             Sealed: self._seal,
             LateSeal: self._late_seal,
-            Closed: lambda _event: b"",
+            Closed: self._close,
             Finished: self._finish,
             Failed: self._fail,
             Alive: lambda _event: COMMENT,
@@ -125,6 +127,7 @@ class ReplyEncoder:
         self._tail = _TAIL
         if event.kind == "thought":
             self._thought = []
+            self._thinks = True
             self._prefix = self._chunk + b'"reasoning_content":'
         else:
             self._prefix = self._chunk + b'"content":'
@@ -157,7 +160,16 @@ class ReplyEncoder:
         return self._delta({"reasoning_details": [detail(event.seal, text, self._block)]})
 
     def _late_seal(self, event: LateSeal) -> bytes:
+        """Never inside another thought, which clients would take for two."""
+        if self._thinks:
+            self._late.append(event)
+            return b""
         return self._delta({"reasoning_details": [detail(event.seal, "", event.index)]})
+
+    def _close(self, _event: Closed | None = None) -> bytes:
+        self._thinks = False
+        late, self._late = self._late, []
+        return b"".join([self._late_seal(event) for event in late])
 
     def _delta(self, delta: dict[str, Any]) -> bytes:
         return self._chunk + _encode(delta)[1:-1] + _TAIL
@@ -175,24 +187,7 @@ class ReplyEncoder:
         return out + DONE
 
     def _fail(self, event: Failed) -> bytes:
-        return b"data: " + _encode(encode_fault(event.fault)) + b"\n\n"
-
-
-class Order:
-    """Notices what this wire cannot say: its messages have reasoning, then text, then calls."""
-
-    def __init__(self, notices: Notices) -> None:
-        self._notices = notices
-        self._rank = 0
-
-    def next(self, kind: str, index: int) -> None:
-        rank = _RANK[kind]
-        if rank < self._rank:
-            self._notices.add("order_lost", f"blocks[{index}]", f"{kind} after {_NAMES[self._rank]}")
-        self._rank = max(rank, self._rank)
-
-
-_NAMES = {rank: kind for kind, rank in _RANK.items()}
+        return self._close() + b"data: " + _encode(encode_fault(event.fault)) + b"\n\n"
 
 
 def signed(seal: Seal) -> dict[str, Any]:
@@ -215,7 +210,7 @@ def detail(seal: Seal, text: str, index: int) -> dict[str, Any]:
 
 def encode_fault(fault: Fault) -> dict[str, Any]:
     """The body of an error, in a stream and as a reply of its own."""
-    return schema.error_body(fault)
+    return error_body(fault)
 
 
 def note_extra(extra: Extra | None, notices: Notices) -> None:
@@ -268,7 +263,7 @@ def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> by
 
 
 def _message(reply: Reply, notices: Notices) -> dict[str, Any]:
-    order = Order(notices)
+    order = FieldOrder(notices)
     text: list[str] = []
     refusal: list[str] = []
     thought: list[str] = []

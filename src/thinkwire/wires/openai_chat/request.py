@@ -7,18 +7,19 @@ take: no parameter goes out that OpenAI itself refuses.
 
 from __future__ import annotations
 
-import re
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 
-from thinkwire.model import Extra, Notices, Request, Rules, Sampling, Tool, ToolChoice
+from thinkwire.model import Extra, Notices, Request, Rules, Sampling, ToolChoice
+from thinkwire.wires.function_tools import read_function, read_tool, write_tools
+from thinkwire.wires.openai_chat.request_control import settle, thinks, write_control
 from thinkwire.wires.openai_chat.request_reading import LEGACY_CALL, MessageReader
-from thinkwire.wires.openai_chat.request_thinking import CONTROLS, read_intent, write_intent
+from thinkwire.wires.openai_chat.request_thinking import CONTROLS, as_it_came, beside_control, read_intent
 from thinkwire.wires.openai_chat.request_writing import MessageWriter, Written
 from thinkwire.wires.openai_chat.schema import WIRE
 from thinkwire.wires.reader import Fields, Losses, plain, read_body
+from thinkwire.wires.user_name import fitted_user
 
 _Raws = dict[str, msgspec.Raw]
 _encode = msgspec.json.Encoder().encode
@@ -28,12 +29,8 @@ _FUNCTIONS = "~functions"
 _LIMITS = ("max_completion_tokens", "max_tokens")
 _CHOICES = ("tool_choice", LEGACY_CALL)
 
-_COUNTS_REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d)|mai-)")
-"""Models that refuse `max_tokens` (OpenAI's reasoning models; MAI-Thinking, 2026-10). Every other server knows it."""
-
-_LONGEST_USER = 64
-"""OpenAI's bound. Claude Code's user ids have 150 characters, and OpenRouter and Zhipu refuse more than 128
-(ujisati/claude-code-provider-proxy#11, looplj/axonhub#1669)."""
+_SAMPLING = ("temperature", "top_p", "frequency_penalty", "presence_penalty")
+_LOGS = ("logit_bias", "logprobs", "top_logprobs")
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -51,7 +48,7 @@ def _read(fields: Fields, notices: Notices) -> Request:
         model=fields.text("model") or "",
         messages=messages.messages,
         system=messages.system,
-        tools=[_read_tool(tool) for tool in fields.objects("tools")],
+        tools=[read_tool(tool, WIRE) for tool in fields.objects("tools")],
         sampling=_read_sampling(fields),
         stream=fields.boolean("stream"),
         user=fields.text("user"),
@@ -90,44 +87,11 @@ def _read_limit(fields: Fields, request: Request, kept: _Raws) -> None:
         kept["~max_tokens"] = msgspec.Raw(b"true")
 
 
-def _read_tool(fields: Fields) -> Tool:
-    """A function, or a tool of another kind, which is kept whole."""
-    kind = fields.peek("type") or "function"
-    if kind != "function":
-        named = fields.look(kind) if fields.first_byte(kind) == b"{" else None
-        name = named.text("name") if named is not None else fields.peek("name")
-        return Tool(name or "", kind=kind, extra=Extra(WIRE, fields.rest()))
-    fields.drop("type")
-    function = fields.object("function")
-    if function is None:
-        raise fields.fault("function", "is required")
-    return _function(function, fields)
-
-
-def _function(function: Fields, outer: Fields | None) -> Tool:
-    tool = Tool(
-        name=function.require("name"),
-        description=function.text("description"),
-        schema=_schema(function),
-        strict=function.boolean("strict"),
-    )
-    beside = {f"function.{name}": raw for name, raw in function.rest().items()}
-    beside.update(outer.rest() if outer is not None else {})
-    tool.extra = Extra(WIRE, beside) if beside else None
-    return tool
-
-
-def _schema(function: Fields) -> msgspec.Raw | None:
-    if function.first_byte("parameters") not in (b"{", b""):
-        raise function.fault("parameters", "expected an object")
-    return function.raw_value("parameters")
-
-
 def _read_functions(fields: Fields, request: Request, kept: _Raws) -> None:
     """`functions`, the tools of old."""
     functions = fields.objects("functions")
     if functions:
-        request.tools += [_function(function, None) for function in functions]
+        request.tools += [read_function(function, None, WIRE) for function in functions]
         kept[_FUNCTIONS] = msgspec.Raw(b"true")
 
 
@@ -199,7 +163,7 @@ def encode_request(request: Request, source: str, notices: Notices, rules: Rules
     """The request as a body of this wire, for `model` if it is given, by the target's `rules`. `source` is the wire it
     came from."""
     losses = Losses(source, WIRE, notices)
-    body = _Writer(request, losses, rules, model or request.model).body()
+    body = _Writer(request, losses, rules, model).body()
     losses.report()
     return _encode(body)
 
@@ -211,32 +175,48 @@ assert all(name.partition(".")[0] in (*CONTROLS, *_CHOICES, "response_format", "
 
 
 class _Writer:
-    def __init__(self, request: Request, losses: Losses, rules: Rules, model: str) -> None:
+    """Writes one body. A request of this wire for the model that it named is not judged: the server does that. Nor can
+    one be judged for a server that nothing is known of."""
+
+    def __init__(self, request: Request, losses: Losses, rules: Rules, model: str | None) -> None:
         self._request = request
         self._rules = rules
         self._losses = losses
-        self._model = model
+        self._model = model or request.model
         self._own = losses.own(request.extra)
+        self._as_it_came = losses.same and (not rules.control or model in (None, request.model))
+        self._intent, self._choice = request.thinking, request.tool_choice
+        if not self._as_it_came:
+            self._intent, self._choice = settle(request, rules, losses)
 
     def body(self) -> Written:
-        request, own = self._request, self._own
+        request = self._request
         body: Written = {"model": self._model}
-        body["messages"] = MessageWriter(self._losses).messages(request.system, request.messages)
+        body["messages"] = MessageWriter(self._losses, self._rules).messages(request.system, request.messages)
         body.update(self._tools())
         body.update(self._limit())
-        body.update(write_intent(request, own, self._losses))
+        body.update(self._control())
         body.update(self._sampling())
         body.update(self._format())
         body.update(self._stream())
         if request.user is not None:
-            body["user"] = self._user(request.user)
-        body.update({name: raw for name, raw in plain(own).items() if not name.startswith(_INSIDE)})
+            body["user"] = fitted_user(request.user, self._losses)
+        body.update(self._rest(body))
         return body
+
+    def _rest(self, body: Written) -> Written:
+        """What only this wire knows, but for what is said already or refused."""
+        rest: Written = {name: raw for name, raw in plain(self._own).items() if not name.startswith(_INSIDE)}
+        unwanted = {*body, *(() if self._as_it_came else _LIMITS), *(_LOGS if self._is_fixed() else ())}
+        for name in sorted(unwanted & rest.keys()):
+            self._losses.add("not_carried", name)
+            del rest[name]
+        return rest
 
     # ---- tools ---------------------------------------------------------------------------------------------------
 
     def _tools(self) -> Written:
-        tools = [tool for tool in map(self._tool, self._request.tools) if tool is not None]
+        tools = write_tools(self._request.tools, self._losses)
         written: Written = {}
         if tools and _FUNCTIONS in self._own:
             written["functions"] = [tool["function"] for tool in tools]
@@ -244,27 +224,8 @@ class _Writer:
             written["tools"] = tools
         return written | self._tool_choice(tools)
 
-    def _tool(self, tool: Tool) -> Written | _Raws | None:
-        if tool.kind != "function":
-            if tool.extra is not None and tool.extra.wire == WIRE:
-                return tool.extra.fields
-            self._losses.add("not_carried", "tools[]", tool.kind)
-            return None
-        function: Written = {"name": tool.name}
-        if tool.description is not None:
-            function["description"] = tool.description
-        if tool.schema is not None:
-            function["parameters"] = tool.schema
-        if tool.strict is not None:
-            function["strict"] = tool.strict
-        written: Written = {"type": "function", "function": function}
-        for name, raw in plain(self._losses.own(tool.extra, "tools[]")).items():
-            inner = name.startswith("function.")
-            (function if inner else written)[name.removeprefix("function.")] = raw
-        return written
-
     def _tool_choice(self, tools: list[Any]) -> Written:
-        choice = self._request.tool_choice
+        choice = self._choice
         written: Written = {}
         if self._own.get(_CHOICE) == msgspec.Raw(_encode(choice)):
             written = {name: self._own[f"~{name}"] for name in _CHOICES if f"~{name}" in self._own}
@@ -285,24 +246,46 @@ class _Writer:
 
     # ---- parameters ----------------------------------------------------------------------------------------------
 
+    def _max_tokens(self) -> int | None:
+        asked, most = self._request.max_tokens, self._rules.max_output
+        return asked if asked is None or most is None or self._as_it_came else min(asked, most)
+
     def _limit(self) -> Written:
-        if self._request.max_tokens is None:
+        limit = self._max_tokens()
+        if limit is None:
             return {}
+        if limit != self._request.max_tokens:
+            self._losses.add("clamped", "max_tokens", str(limit))
         names = [name for name in _LIMITS if f"~{name}" in self._own]
-        if not names:
-            names = [_LIMITS[0] if _COUNTS_REASONING.search(self._model.lower()) else _LIMITS[1]]
-        return dict.fromkeys(names, self._request.max_tokens)
+        if not names or not self._as_it_came:
+            names = [self._rules.limit or _LIMITS[1]]
+        return dict.fromkeys(names, limit)
+
+    def _control(self) -> Written:
+        if self._as_it_came and (came := as_it_came(self._intent, self._own)) is not None:
+            return came
+        written = write_control(self._intent, self._max_tokens(), self._rules, self._losses)
+        return beside_control(written, self._own, self._losses)
 
     def _sampling(self) -> Written:
         sampling = self._request.sampling
-        names = ("temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty", "seed")
+        names = (*_SAMPLING[:2], "top_k", *_SAMPLING[2:], "seed")
         written: Written = {name: value for name in names if (value := getattr(sampling, name)) is not None}
         if "top_k" in written and not self._losses.same:
             self._losses.add("not_carried", "top_k")  # OpenAI refuses fields that it does not know
             del written["top_k"]
+        for name in filter(written.__contains__, _SAMPLING if self._is_fixed() else ()):
+            self._losses.add("not_carried", name, "the model refuses it")  # never overwritten (cases R93)
+            del written[name]
         if sampling.stop:
             written["stop"] = sampling.stop
         return written
+
+    def _is_fixed(self) -> bool:
+        """Whether the model takes no sampling parameters, or none while it thinks."""
+        if self._as_it_came or self._rules.sampling == "yes":
+            return False
+        return self._rules.sampling == "no" or thinks(self._intent, self._rules)
 
     def _format(self) -> Written:
         if "~response_format" in self._own:
@@ -320,13 +303,6 @@ class _Writer:
         elif request.stream and not self._losses.same:
             written["stream_options"] = {"include_usage": True}
         return written
-
-    def _user(self, user: str) -> str:
-        """The user's name, or where it is too long its digest, which is as stable and tells users apart as well."""
-        if self._losses.same or len(user) <= _LONGEST_USER:
-            return user
-        self._losses.add("converted", "user", f"digest of a name longer than {_LONGEST_USER}")
-        return sha256(user.encode()).hexdigest()
 
     def _inside(self, prefix: str) -> _Raws:
         return {name.removeprefix(prefix): raw for name, raw in self._own.items() if name.startswith(prefix)}

@@ -1,9 +1,9 @@
-"""The thinking controls of a chat request, in the spellings of all the servers that speak this wire, both ways.
+"""The thinking controls of a chat request, read in the spellings of all the servers that speak this wire.
 
 Reading turns whatever is there into one intent; per aspect the first that says something counts, in the order of
 `_READERS`: explicit switches before effort, as vLLM decides it. The fields themselves are kept as they came and go out
-so on this wire while the intent stays the same. From another wire the intent leaves as `reasoning_effort`, which most
-servers read; which server wants which field is the capability table's to know.
+so on this wire while the intent stays the same. Which field a server wants the intent of another wire in is for
+`request_control` to say, by the rules of the target.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any
 
 import msgspec
 
-from thinkwire.model import Intent, Notices, Request
+from thinkwire.model import Intent, Notices
 from thinkwire.model.request import Effort, Mode
-from thinkwire.wires import effort as efforts
 from thinkwire.wires.effort import LADDER
 from thinkwire.wires.reader import Fields, Losses
 
@@ -47,6 +46,7 @@ CONTROLS = (
     *_BUDGETS,
     "include_reasoning",
 )
+_OBJECTS = ("thinking", "reasoning", _TEMPLATE)
 
 
 class _Said:
@@ -172,40 +172,23 @@ _READERS: tuple[Callable[[Fields, _Said], None], ...] = (
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_intent(request: Request, own: _Raws, losses: Losses) -> dict[str, Any]:
-    """The fields that say the intent."""
-    intent = request.thinking
-    if INTENT in own and own[INTENT] == msgspec.Raw(msgspec.json.encode(intent)):
-        return {name: own[f"~{name}"] for name in CONTROLS if f"~{name}" in own}
-    written: dict[str, Any] = {}
-    effort = _effort(intent, losses)
-    if effort is not None:
-        written["reasoning_effort"] = effort
-    if intent.display is not None or intent.show is not None:
-        losses.add("not_carried", "thinking.display")
-    template: _Raws = {}
+def as_it_came(intent: Intent, own: _Raws) -> dict[str, Any] | None:
+    """The fields of this wire that said the intent, if it is still the same; None if there were none."""
+    if INTENT not in own or own[INTENT] != msgspec.Raw(msgspec.json.encode(intent)):
+        return None
+    return {name: own[f"~{name}"] for name in CONTROLS if f"~{name}" in own}
+
+
+def beside_control(control: dict[str, Any], own: _Raws, losses: Losses) -> dict[str, Any]:
+    """The written control, and in its objects what this wire had there besides."""
     for name, raw in own.items():
         outer, _, field = name.partition(".")
-        if field and outer == _TEMPLATE:
-            template[field] = raw
-        elif field and outer in ("thinking", "reasoning"):
+        if not field or outer not in _OBJECTS:
+            continue
+        if outer == _TEMPLATE:
+            control.setdefault(outer, {})
+        if outer in control:
+            control[outer].setdefault(field, raw)
+        else:
             losses.add("not_carried", name, "thinking was changed")
-    if template:
-        written[_TEMPLATE] = template
-    return written
-
-
-def _effort(intent: Intent, losses: Losses) -> str | None:
-    """One word for the whole intent. A budget becomes the effort it covers, unless an effort was said."""
-    if intent.mode == "off":
-        if intent.effort is not None:
-            losses.add("not_carried", "effort", "thinking is off")
-        return "none"
-    if intent.budget is not None:
-        effort = intent.effort or efforts.effort_for(intent.budget)
-        losses.add("converted", "thinking.budget_tokens", f"effort {effort}")
-        return effort
-    if intent.effort is None and intent.mode != "unset":
-        losses.add("converted", "thinking", f"effort {efforts.DEFAULT_EFFORT}")
-        return efforts.DEFAULT_EFFORT
-    return intent.effort
+    return {name: control[name] for name in CONTROLS if name in control} | control

@@ -1,20 +1,17 @@
-"""Reasoning in the history of a chat request: which of its many fields is read, and what is written.
+"""Reasoning in the history of a chat request: which of its many fields is read.
 
 One thought may stand in several fields of a message at once; it is one thought. The most structured field is read, the
-plain text beside it only for what the structure does not hold. On this wire every thought goes back into the field it
-came from, byte for byte as long as nobody changed it; from elsewhere all text goes into `reasoning_content`, and a seal
-becomes an entry of `reasoning_details` as in replies. Nothing is ever put among the content parts that was not there.
+plain text beside it only for what the structure does not hold. In which words it came is kept beside it, so that it can
+go back byte for byte as long as nobody changed it (`request_history`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable
 
 import msgspec
 
 from thinkwire.model import Block, Extra, Notices, Opaque, Reasoning, Seal
-from thinkwire.wires.openai_chat.reply_encoder import detail as written_detail
 from thinkwire.wires.openai_chat.schema import WIRE
 from thinkwire.wires.openai_chat.thoughts import CLAUDE
 from thinkwire.wires.reader import Fields, Losses
@@ -25,9 +22,8 @@ PLAIN = ("reasoning_content", "reasoning", "thinking")
 DETAILS = "reasoning_details"
 BLOCKS = "thinking_blocks"
 IN_CONTENT = "content"
-_LISTS = (DETAILS, BLOCKS)
-_SIGNATURE = "thinking_signature"
-_BLANK = msgspec.Raw(b'""')
+LISTS = (DETAILS, BLOCKS)
+SIGNATURE = "thinking_signature"
 _EMPTY = msgspec.Raw(b"[]")
 
 _encode = msgspec.json.Encoder().encode
@@ -42,8 +38,8 @@ def read_thoughts(message: Fields, in_content: bool, notices: Notices) -> tuple[
 
     With thoughts `in_content` those count, and text in other fields is their copy.
     """
-    spelled = {name: b"[]" for name in _LISTS if message.look_raw(name) == _EMPTY}  # DeepSeek by OpenRouter: a signal
-    structured = [blocks for name in _LISTS if (blocks := _READERS[name](message))]
+    spelled = {name: b"[]" for name in LISTS if message.look_raw(name) == _EMPTY}  # DeepSeek by OpenRouter: a signal
+    structured = [blocks for name in LISTS if (blocks := _READERS[name](message))]
     unstructured = _read_plain(message, spelled)
     if len(structured) > 1 or (in_content and (structured or unstructured)):
         notices.add("reasoning_duplicate", "messages[]")
@@ -105,12 +101,12 @@ def _read_plain(message: Fields, spelled: dict[str, bytes]) -> list[Reasoning]:
             del spelled[name]
         if block is not None and not found:
             found.append(block)
-    signature = message.text(_SIGNATURE)
+    signature = message.text(SIGNATURE)
     if signature and not found:
         found.append(Reasoning(""))
     if signature and found[0].seal is None:
         found[0].seal = Seal("signature", signature, format=CLAUDE)
-        found[0].extra = _kept(_SIGNATURE, _encode(signature))
+        found[0].extra = _kept(SIGNATURE, _encode(signature))
     return found
 
 
@@ -230,64 +226,7 @@ def read_part(part: Fields) -> Reasoning | None:
 _READERS: dict[str, Callable[[Fields], list[Block]]] = {DETAILS: _read_details, BLOCKS: _read_blocks}
 
 
-# ---- writing --------------------------------------------------------------------------------------------------------
-
-
-class ThoughtWriter:
-    """Writes the reasoning of one message. `own` are the message's fields of this wire."""
-
-    def __init__(self, own: _Raws, losses: Losses) -> None:
-        self._own = own
-        self._losses = losses
-        self._lists: dict[str, list[Any]] = {name: [] for name in _LISTS if f"~{name}" in own} if own else {}
-        self._single: dict[str, Any] = {}
-        self._texts: list[str] = []
-        self._homeless = False  # a thought came that this wire did not bring
-
-    def fields(self, blocks: Sequence[Block]) -> dict[str, Any]:
-        """The fields of the message that carry its thoughts, in a fixed order."""
-        for index, block in enumerate(blocks):
-            kind = type(block)
-            if kind is Reasoning:
-                self._thought(cast(Reasoning, block), index)
-            elif kind is Opaque:
-                self._entry(cast(Opaque, block))
-        if self._texts or self._own:
-            self._write_plain("".join(self._texts))
-        written = self._single | self._lists
-        return {name: written[name] for name in _ORDER if name in written} if written else written
-
-    def _write_plain(self, text: str) -> None:
-        names = [name for name in PLAIN if f"~{name}" in self._own]
-        for name in names or (["reasoning_content"] if self._homeless else []):
-            if text.strip() or self._own.get(f"~{name}") == _BLANK:
-                self._single.setdefault(name, text)
-
-    def _thought(self, block: Reasoning, index: int) -> None:
-        name, raw = spelling(block, self._losses) if block.extra is not None else ("", None)
-        if name in (IN_CONTENT, "reasoning"):
-            self._single.update({name: raw} if name == "reasoning" else {})
-            return
-        if block.visible:
-            self._texts.append(block.text)
-        self._homeless = self._homeless or raw is None
-        if raw is not None and name == DETAILS:
-            self._lists.setdefault(name, []).extend(_entries.decode(raw))
-        elif raw is not None and name == BLOCKS:
-            self._lists.setdefault(name, []).append(raw)
-        elif raw is not None:
-            self._single[name] = raw
-        elif block.seal is not None and not block.cut:
-            self._lists.setdefault(DETAILS, []).append(written_detail(block.seal, block.text, index))
-
-    def _entry(self, block: Opaque) -> None:
-        """An entry of another kind stays among the entries."""
-        name, _, kind = block.kind.partition(":")
-        if block.wire == WIRE and kind and name in _LISTS:
-            self._lists.setdefault(name, []).append(block.raw)
-
-
-_ORDER = (*PLAIN, _SIGNATURE, *_LISTS)
+# ---- as they came ---------------------------------------------------------------------------------------------------
 
 
 def spelling(block: Reasoning, losses: Losses) -> tuple[str, msgspec.Raw | None]:
@@ -300,7 +239,7 @@ def spelling(block: Reasoning, losses: Losses) -> tuple[str, msgspec.Raw | None]
 
 
 def _still_says(block: Reasoning, name: str, raw: msgspec.Raw) -> bool:
-    if name == _SIGNATURE:
+    if name == SIGNATURE:
         return block.seal is not None and raw == msgspec.Raw(_encode(block.seal.data))
     again = _AGAIN[name](raw) if name in _AGAIN else None
     if not isinstance(again, Reasoning) or block.cut:

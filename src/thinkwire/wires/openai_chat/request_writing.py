@@ -8,7 +8,7 @@ for its continuation.
   between texts of the assistant nothing does, because its model wrote them so. A request of this wire keeps its lists.
 - Tool results are messages of role `tool` in front of what else the user said. Media in them go into the user message
   behind, where this wire takes media.
-- Thoughts go into their fields (`request_thoughts`), never into the content.
+- Thoughts go where the target wants them (`request_history`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any, cast
 
 import msgspec
 
-from thinkwire.model import Block, Media, Message, Opaque, Reasoning, Text, ToolResult, ToolUse
+from thinkwire.model import Block, Media, Message, Opaque, Reasoning, Rules, Text, ToolResult, ToolUse
 from thinkwire.wires.openai_chat.reply_encoder import signed
+from thinkwire.wires.openai_chat.request_history import History
 from thinkwire.wires.openai_chat.request_media import write_media
 from thinkwire.wires.openai_chat.request_reading import LEGACY_CALL, OF_MESSAGE, thought_signature
-from thinkwire.wires.openai_chat.request_thoughts import IN_CONTENT, ThoughtWriter, spelling
 from thinkwire.wires.openai_chat.schema import WIRE
-from thinkwire.wires.reader import Losses, is_plain, plain
+from thinkwire.wires.reader import Losses, is_plain
 
 MOVED = "The result is in the next message."
 """What the message of a result says whose only content is media, which follow it."""
@@ -39,9 +39,10 @@ Written = dict[str, Any]
 
 
 class MessageWriter:
-    def __init__(self, losses: Losses) -> None:
+    def __init__(self, losses: Losses, rules: Rules) -> None:
         self._losses = losses
         self._same = losses.same
+        self._history = History(rules, losses)
 
     def messages(self, system: Sequence[Text], messages: Sequence[Message]) -> list[Written]:
         written = self._front(system)
@@ -81,7 +82,7 @@ class MessageWriter:
         if not content and not self._same:
             self._losses.add("empty_block", "messages[]", "system")
             return []
-        return [{"role": own.get("~role", "system"), "content": content, **plain(own)}]
+        return [{"role": own.get("~role", "system"), "content": content, **self._history.beside(own, "messages[]")}]
 
     # ---- user ----------------------------------------------------------------------------------------------------
 
@@ -98,7 +99,7 @@ class MessageWriter:
         if said or moved or own or not results:
             content = self._content(moved + said, "user", own.get("~content"))
             if content or not results:
-                written.append({"role": "user", "content": content, **plain(own)})
+                written.append({"role": "user", "content": content, **self._history.beside(own, "messages[]")})
         return written
 
     def _result(self, result: ToolResult, moved: list[Block]) -> Written:
@@ -118,30 +119,16 @@ class MessageWriter:
         if result.name is not None and self._same:
             written["name"] = result.name
         written["content"] = self._content(content, "tool", own.get("~content"))
-        written.update(plain(own))
+        written.update(self._history.beside(own, "messages[]"))
         return written
 
     # ---- assistant -----------------------------------------------------------------------------------------------
 
     def _assistant(self, message: Message) -> list[Written]:
         own = self._losses.own(message.extra, "messages[]")
-        calls: list[ToolUse] = []
-        refusals: list[str] = []
-        said: list[Block] = []
-        rank = 0
-        for block in message.blocks:
-            kind = type(block)
-            place = _RANKS.get(kind, rank)
-            if place < rank:  # this wire has thoughts, then text, then calls
-                self._losses.add("order_lost", "messages[]")
-            rank = max(rank, place)
-            if kind is ToolUse:
-                calls.append(cast(ToolUse, block))
-            elif isinstance(block, Text) and _is_beside_content(block):
-                refusals.append(block.text)
-            elif kind is not Reasoning or self._same:
-                said.append(block)
-        thoughts = ThoughtWriter(own, self._losses).fields(message.blocks)
+        history = self._history
+        calls, refusals, said = self._sorted(history.woven(message.blocks) if history.inline else message.blocks)
+        thoughts = history.fields(message.blocks, own)
         content: Any = self._content(said, "assistant", own.get("~content"))
         if not content:
             content = own.get("~content", None if calls or refusals else "")
@@ -151,10 +138,32 @@ class MessageWriter:
         written: Written = {"role": "assistant", "content": content}
         if refusals:
             written["refusal"] = "".join(refusals)
-        written.update(thoughts)
+        written.update(history.filled(thoughts, bool(calls)))
         self._write_calls(written, calls)
-        written.update(plain(own))
+        written.update(history.beside(own, "messages[]"))
         return [written]
+
+    def _sorted(self, blocks: Sequence[Block]) -> tuple[list[ToolUse], list[str], list[Block]]:
+        """Calls, refusals that stand beside the content, and what stands in it: this wire has no order among them."""
+        calls: list[ToolUse] = []
+        refusals: list[str] = []
+        said: list[Block] = []
+        rank = 0
+        for block in blocks:
+            kind = type(block)
+            place = _RANKS.get(kind, rank)
+            if place < rank:  # this wire has thoughts, then text, then calls
+                self._losses.add("order_lost", "messages[]")
+            rank = max(rank, place)
+            if kind is ToolUse:
+                calls.append(cast(ToolUse, block))
+            elif isinstance(block, Text) and _is_beside_content(block):
+                refusals.append(block.text)
+            elif kind is not Reasoning or self._history.parts:
+                said.append(block)
+        if not self._same:
+            said.sort(key=lambda block: type(block) is not Reasoning)  # Mistral takes thoughts in front only
+        return calls, refusals, said
 
     def _write_calls(self, written: Written, calls: list[ToolUse]) -> None:
         items: list[Any] = []
@@ -175,13 +184,13 @@ class MessageWriter:
         if "~type" not in own:
             written["type"] = "function"
         written["function"] = function
-        if "~extra_content" in own and thought_signature(own["~extra_content"]) == call.seal:
-            written["extra_content"] = own["~extra_content"]
-        elif call.seal is not None and call.seal.kind == "thought_signature":
-            written["extra_content"] = signed(call.seal)
-        elif call.seal is not None:
+        if call.seal is not None and (call.seal.kind != "thought_signature" or not self._history.takes(call.seal)):
             self._losses.add("seal_withheld", _CONTENT, call.seal.kind)
-        for name, raw in plain(own).items():
+        elif "~extra_content" in own and thought_signature(own["~extra_content"]) == call.seal:
+            written["extra_content"] = own["~extra_content"]
+        elif call.seal is not None:
+            written["extra_content"] = signed(call.seal)
+        for name, raw in self._history.beside(own, _CONTENT).items():
             inner = name.startswith("function.")
             (function if inner else written)[name.removeprefix("function.")] = raw
         return written
@@ -195,6 +204,8 @@ class MessageWriter:
         if form is None and len(blocks) == 1 and is_plain(blocks):
             return cast(Text, blocks[0]).text
         parts = [part for block in blocks if (part := self._part(block, place)) is not None]
+        if role != "assistant" and any(type(block) is Reasoning for block in blocks) and not self._same:
+            self._losses.add("not_carried", place, "Reasoning")
         single = form is None and (len(parts) == 1 or not self._same)
         if not single or not all(isinstance(part, dict) and part.keys() == _TEXT_PART for part in parts):
             return parts or ("" if form is None else form)
@@ -206,21 +217,13 @@ class MessageWriter:
         if isinstance(block, Text):
             return self._text(block, place)
         if isinstance(block, Reasoning):
-            return self._thought_part(block, place)
+            return self._history.part(block)
         if isinstance(block, Media):
             return write_media(block, self._losses)
         if isinstance(block, Opaque):
             return self._opaque(block, place)
         self._losses.add("not_carried", place, type(block).__name__)
         return None
-
-    def _thought_part(self, block: Reasoning, place: str) -> msgspec.Raw | None:
-        """A thought that was a part stays one; the others have their fields, in assistant messages."""
-        if not self._same:
-            self._losses.add("not_carried", place, "Reasoning")
-            return None
-        name, raw = spelling(block, self._losses)
-        return raw if name == IN_CONTENT else None
 
     def _text(self, block: Text, place: str) -> Written | None:
         if block.seal is not None:
@@ -230,7 +233,7 @@ class MessageWriter:
         kind = "refusal" if block.refusal else "text"
         written: Written = {"type": kind, kind: block.text}
         if block.extra is not None:
-            own = plain(self._losses.own(block.extra, place))
+            own = self._history.beside(self._losses.own(block.extra, place), place)
             written.update({name: raw for name, raw in own.items() if not name.startswith(OF_MESSAGE)})
         return written
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from thinkwire import limits
-from thinkwire.faults import Fault, FaultCode
-from thinkwire.model import Usage
-from thinkwire.wires.error_numbers import ERROR_NUMBERS
+from thinkwire.faults import FaultCode
+from thinkwire.model import StopReason, Usage
+from thinkwire.wires.openai_errors import ErrorBody
 
 WIRE = "openai-chat"
 
@@ -108,6 +107,22 @@ class ReasoningObject(msgspec.Struct):
     summary: str | None = None
 
 
+class ReasoningItem(msgspec.Struct):
+    """An entry of `reasoning_items` (LiteLLM): an item of OpenAI's Responses."""
+
+    id: str | None = None
+    encrypted_content: str | None = None
+
+
+class Stash(msgspec.Struct):
+    """`provider_specific_fields` (LiteLLM), of a message or a call: fields that its own form has no place for."""
+
+    reasoning_content: str | None = None
+    thinking_blocks: list[ThinkingBlock] | None = None
+    thought_signature: str | None = None
+    thought_signatures: list[str] | None = None
+
+
 class GoogleExtra(msgspec.Struct):
     thought: bool | None = None
     thought_signature: str | None = None
@@ -127,6 +142,7 @@ class Call(msgspec.Struct):
     id: str | None = None
     function: Function | None = None
     extra_content: ExtraContent | None = None
+    provider_specific_fields: Stash | None = None
 
 
 class Delta(msgspec.Struct):
@@ -143,6 +159,11 @@ class Delta(msgspec.Struct):
     tool_calls: list[Call] | None = None
     function_call: Function | None = None
     extra_content: ExtraContent | None = None
+    provider_specific_fields: Stash | None = None
+    reasoning_items: list[ReasoningItem] | None = None
+    annotations: list[msgspec.Raw] | None = None
+    images: list[msgspec.Raw] | None = None
+    audio: dict[str, msgspec.Raw] | None = None
 
 
 class Choice(msgspec.Struct):
@@ -151,17 +172,14 @@ class Choice(msgspec.Struct):
     message: Delta | None = None
     finish_reason: str | None = None
     usage: Tokens | None = None  # Moonshot: in the choice (2026-08)
+    stop_reason: str | int | None = None  # vLLM: the stop text or token that was met
+    matched_stop: str | int | None = None  # SGLang: the same
+    logprobs: dict[str, msgspec.Raw] | None = None
 
 
 class GroqExtra(msgspec.Struct):
     usage: Tokens | None = None
-
-
-class ErrorBody(msgspec.Struct):
-    message: str | None = None
-    type: str | None = None
-    code: str | int | float | None = None
-    status: str | None = None
+    error: str | None = None
 
 
 class Chunk(msgspec.Struct):
@@ -173,68 +191,33 @@ class Chunk(msgspec.Struct):
     usage: Tokens | None = None
     x_groq: GroqExtra | None = None
     error: ErrorBody | str | None = None
-    message: str | None = None  # of an error that is not wrapped (vLLM, 2025)
+    message: str | None = None  # of an error that is not wrapped (vLLM, 2025; DashScope)
     type: str | None = None
     code: str | int | None = None
+    citations: list[msgspec.Raw] | None = None
+    search_results: list[msgspec.Raw] | None = None
 
 
-# Words that an error's type, code or status holds → what it means. The first row that fits.
-ERROR_WORDS: list[tuple[str, FaultCode]] = [
-    ("context_length", "invalid_request"),
-    ("rate_limit", "rate_limit"),
-    ("resource_exhausted", "rate_limit"),
-    ("quota", "billing"),
-    ("billing", "billing"),
-    ("insufficient", "billing"),
-    ("overloaded", "overloaded"),
-    ("unavailable", "overloaded"),
-    ("authentication", "authentication"),
-    ("api_key", "authentication"),
-    ("unauthenticated", "authentication"),
-    ("permission", "permission"),
-    ("forbidden", "permission"),
-    ("not_found", "not_found"),
-    ("timeout", "timeout"),
-    ("deadline", "timeout"),
-    ("too_large", "too_large"),
-    ("invalid_request", "invalid_request"),
-    ("invalid_argument", "invalid_request"),
-    ("badrequest", "invalid_request"),
-]
-ERROR_TYPES: dict[FaultCode, str] = {
-    "authentication": "authentication_error",
-    "permission": "permission_error",
-    "billing": "insufficient_quota",
-    "rate_limit": "rate_limit_error",
-    "invalid_request": "invalid_request_error",
-    "conflict": "invalid_request_error",
-    "unsupported": "invalid_request_error",
-    "not_found": "not_found_error",
-    "too_large": "invalid_request_error",
+STOP_REASONS: dict[str, StopReason] = {
+    "stop": "end_turn",
+    "eos": "end_turn",
+    "end_turn": "end_turn",
+    "complete": "end_turn",  # Cohere
+    "length": "max_tokens",
+    "max_tokens": "max_tokens",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+    "content_filter": "refusal",
+    "safety": "refusal",
+    "sensitive": "refusal",  # Zhipu
+    "model_length": "context_window",  # Mistral
+    "model_context_window_exceeded": "context_window",  # Zhipu
+    "function_call_filter": "malformed_call",  # Gemini's endpoint
 }
-
-
-def fault(error: ErrorBody | str | None) -> Fault:
-    """The fault that an error of this wire reports."""
-    if isinstance(error, str):
-        error = ErrorBody(error)
-    error = error or ErrorBody()
-    words = " ".join(str(w).lower() for w in (error.code, error.type, error.status) if w is not None)
-    code = next((code for word, code in ERROR_WORDS if word in words), None)
-    if code is None:
-        code = ERROR_NUMBERS.get(_number(error.code), "upstream")
-    message = (error.message or "the upstream reported an error")[: limits.ERROR_TEXT]
-    vendor_code = None if error.code is None else str(error.code)
-    return Fault(code, message, vendor_type=error.type or error.status, vendor_code=vendor_code)
-
-
-def _number(code: Any) -> int:
-    if isinstance(code, str) and code.isdecimal() and len(code) == 3:
-        return int(code)
-    return int(code) if isinstance(code, int | float) and 0 < code < 1000 else 0
-
-
-def error_body(fault: Fault) -> dict[str, Any]:
-    """The error object of a fault; what came from an upstream keeps the upstream's own words."""
-    kind = fault.vendor_type or ERROR_TYPES.get(fault.code, "api_error")
-    return {"error": {"message": fault.message, "type": kind, "code": fault.vendor_code or fault.code}}
+BROKEN_OFF: dict[str, FaultCode] = {
+    "error": "upstream",  # OpenRouter, Mistral
+    "network_error": "upstream",  # Zhipu
+    "abort": "upstream",  # SGLang, vLLM
+    "insufficient_system_resource": "overloaded",  # DeepSeek
+}
+"""Finish reasons that say that this is not the answer."""

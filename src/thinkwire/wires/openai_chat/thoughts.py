@@ -2,18 +2,21 @@
 
 The same thought may stand in several fields of one delta; the most structured one is read and nothing is summed. A
 structured entry whose text is all of the thought once more, with its signature, is an echo: only the signature is new.
+Fragments of entries belong together by type and index, as OpenRouter's own clients join them.
 """
 
 from __future__ import annotations
 
-from thinkwire.model import Event, Key, Notices, Opened, Seal, Sealed, SealKind, TextDelta, ThoughtDelta
+from thinkwire.model import Alive, Event, Key, Notices, Opened, Seal, Sealed, SealKind, TextDelta, ThoughtDelta
 from thinkwire.wires.openai_chat import schema
-
-DETAIL = "detail"
-"""The key of thoughts that came in structured entries; those of plain fields have none."""
+from thinkwire.wires.openai_chat.snapshots import Snapshots
 
 CLAUDE = "anthropic-claude-v1"
-_ALONE: dict[str, SealKind] = {CLAUDE: "redacted", "google-gemini-v1": "encrypted"}
+_RESPONSES = "openai-responses-v1"
+_PLACEHOLDER = "Thinking..."
+"""What grok-4 sends as reasoning, again and again, while it thinks unseen (2026-08)."""
+GEMINI = "google-gemini-v1"
+_ALONE: dict[str, SealKind] = {CLAUDE: "redacted", GEMINI: "encrypted"}
 _OPEN = "<thought>"
 _CLOSE = "</thought>"
 
@@ -26,19 +29,43 @@ class Thoughts:
         self._key: Key = None
         self._begun = False  # a thought was begun, so a seal has something to belong to
         self._sealed = False  # and it has its seal: more text is another thought
-        self._index: int | None = None  # of the entry that the thought came in
+        self._indexed = False  # it came in entries with an index
         self._text: list[str] = []
+        self._entries: set[str] = set()  # keys of the thoughts so far that came in entries
+        self._proof = ("", "", "")  # key, id and data of the encrypted entry before
         self._alone = 0
+        self._snapshots: Snapshots | None = Snapshots()
 
     # ---- plain fields --------------------------------------------------------------------------------------------
 
     def plain(self, text: str, out: list[Event]) -> None:
         """`reasoning_content`, or `reasoning` as a string."""
+        if not self._text and text.strip() == _PLACEHOLDER:
+            self._notices.add("not_carried", "reasoning_content", "placeholder")
+            out.append(Alive())
+            return
         if self._sealed:
-            self._begin(None, None, out)
+            self._begin(None, False, out)
         self._begun = True
+        self._say(text, out)
+
+    def _say(self, text: str, out: list[Event]) -> None:
+        """Text of the thought that is being written."""
+        if self._snapshots is not None:
+            text = self._snapshots.feed(text)
+            if self._snapshots.settled:
+                self._snapshots = None
+            if not text:
+                return
         self._text.append(text)
         out.append(ThoughtDelta(text, self._key))
+
+    def release(self, out: list[Event]) -> None:
+        """Gives out what waits for a proof: the text of this thought is over."""
+        waiting = self._snapshots.release() if self._snapshots is not None else ""
+        if waiting:
+            self._text.append(waiting)
+            out.append(ThoughtDelta(waiting, self._key))
 
     def reasoning(self, value: str | schema.ReasoningObject | list[schema.Part], out: list[Event]) -> None:
         """`reasoning`, which is a string, an object with encrypted content, or a list of parts."""
@@ -86,54 +113,90 @@ class Thoughts:
             elif detail.type:
                 self._notices.add("not_carried", "reasoning_details", detail.type[:40])
 
+    def stashed(self, stash: schema.Stash, out: list[Event]) -> None:
+        """`provider_specific_fields`, where the delta says nothing of it by itself."""
+        if stash.thinking_blocks or stash.reasoning_content:
+            delta = schema.Delta(reasoning_content=stash.reasoning_content, thinking_blocks=stash.thinking_blocks)
+            self.structured(delta, out)
+        if stash.thought_signatures:
+            self._notices.add("seal_withheld", "", "thought_signatures")  # of which parts is not said
+
+    def items(self, items: list[schema.ReasoningItem], out: list[Event]) -> None:
+        """`reasoning_items`: their summary stands in the plain field."""
+        for item in items:
+            if item.encrypted_content:
+                detail = schema.Detail("reasoning.encrypted", id=item.id, format=_RESPONSES)
+                self._encrypted(detail, item.encrypted_content, out)
+
     def _entry(self, detail: schema.Detail, out: list[Event]) -> None:
         text = detail.text or detail.summary or ""
+        key = _key_of(detail)
+        indexed = detail.index is not None
         if text and not self._echo(text, detail.signature):
-            if self._another(detail.index):
-                self._begin(DETAIL, detail.index, out)
-            self._text.append(text)
-            out.append(ThoughtDelta(text, self._key))
-        if detail.signature:
-            if not self._begun or (self._index is not None and detail.index not in (None, self._index)):
-                self._begin(DETAIL, detail.index, out)
-            self._seal(Seal("signature", detail.signature, item_id=detail.id, format=detail.format), out)
+            if self._another(key, indexed):
+                self._begin(key, indexed, out)
+            self._say(text, out)
+        if not detail.signature:
+            return
+        seal = Seal("signature", detail.signature, item_id=detail.id, format=detail.format)
+        if self._another(key, indexed, sealing=True):
+            if key in self._entries and indexed:
+                out.append(Sealed(seal, key, whole=True))  # of a thought that is over
+                return
+            self._begin(key, indexed, out)
+        self._seal(seal, out)
 
     def _encrypted(self, detail: schema.Detail, data: str, out: list[Event]) -> None:
         """Claude's redacted thinking and the seal of Gemini's calls are blocks of their own; elsewhere an encrypted
-        entry is the proof of the thought beside it."""
+        entry is the proof of the thought beside it. Data under one index are pieces of one."""
+        key, item = _key_of(detail), detail.id or self._proof[1]
+        goes_on = detail.index is not None and self._proof[:2] == (key, item)
+        if self._proof == (key, item, data):
+            self._notices.add("reasoning_duplicate")
+            return
+        self._proof = (key, item if goes_on else detail.id or "", data)
         kind = _ALONE.get(detail.format or CLAUDE)
         if kind is not None:
-            self._alone += 1
+            self._alone += not goes_on
             seal = Seal(kind, data, item_id=detail.id, format=detail.format or CLAUDE)
             out.append(Sealed(seal, f"alone{self._alone}"))
-            self._forget()
+            self._forget(out)
+            return
+        seal = Seal("encrypted", data, item_id=detail.id, format=detail.format)
+        if goes_on and self._sealed:
+            out.append(Sealed(seal, self._key))
             return
         if not self._begun or self._sealed:
-            self._begin(DETAIL, detail.index, out)
-        self._seal(Seal("encrypted", data, item_id=detail.id, format=detail.format), out)
+            self._begin(key, detail.index is not None, out)
+        self._seal(seal, out)
 
-    def _another(self, index: int | None) -> bool:
-        """Whether text under this index is another thought than the one being written."""
-        if not self._begun or self._sealed:
+    def _another(self, key: str, indexed: bool, sealing: bool = False) -> bool:
+        """Whether an entry is of another thought than the one being written."""
+        if not self._begun or (self._sealed and not sealing):
             return True
-        return index is not None and self._index is not None and index != self._index
+        return indexed and self._indexed and key != self._key
 
-    def _begin(self, key: Key, index: int | None, out: list[Event]) -> None:
-        self._forget()
+    def _begin(self, key: Key, indexed: bool, out: list[Event]) -> None:
+        self._forget(out)
         self._begun = True
         self._key = key
-        self._index = index
+        self._indexed = indexed
+        if isinstance(key, str):
+            self._entries.add(key)
         out.append(Opened("thought", key))
 
-    def _forget(self) -> None:
+    def _forget(self, out: list[Event]) -> None:
+        if self._snapshots is not None:
+            self.release(out)
+            self._snapshots = Snapshots()
         self._key = None
-        self._begun = self._sealed = False
-        self._index = None
+        self._begun = self._sealed = self._indexed = False
         self._text = []
 
     def _seal(self, seal: Seal, out: list[Event]) -> None:
         if not self._begun:
-            self._begin(DETAIL, None, out)
+            self._begin(_UNNUMBERED, False, out)
+        self.release(out)
         self._sealed = True
         out.append(Sealed(seal, self._key, whole=True))
 
@@ -143,6 +206,14 @@ class Thoughts:
             return False
         self._notices.add("reasoning_duplicate")
         return True
+
+
+_UNNUMBERED = "detail"
+
+
+def _key_of(detail: schema.Detail) -> str:
+    """The key of the thought that an entry is a fragment of; thoughts of plain fields have none."""
+    return _UNNUMBERED if detail.index is None else f"{detail.type}:{detail.index}"
 
 
 def _as_detail(block: schema.ThinkingBlock) -> schema.Detail:
@@ -161,6 +232,8 @@ class FlaggedContent:
         self._held = ""
 
     def feed(self, content: str, flagged: bool) -> list[Event]:
+        if flagged and not self._marker:
+            self._marker = _OPEN  # another thought, behind an answer
         if not flagged and self._marker == _OPEN:
             self._marker = _CLOSE
         text = self._held + content

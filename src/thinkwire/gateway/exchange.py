@@ -1,0 +1,441 @@
+"""One request of a client: sent to a backend, its reply relayed, everything that can go wrong on the way.
+
+It is driven by callbacks. What the upstream sends is converted and written inside the read callback of its connection;
+the coroutine that ASGI gave us does nothing but wait for the client to leave. So a stream costs one task and, while
+nothing is wrong, one timer that is set anew only when it fires.
+
+Until the first byte of the reply has gone out, an attempt may be repeated or another backend be asked; from then on the
+only ending left is the one in the stream. Exactly one ending is written, and `over` is called exactly once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from thinkwire import limits
+from thinkwire.convert import as_reply_fault
+from thinkwire.faults import Fault, WireFault
+from thinkwire.gateway.asking import Ask
+from thinkwire.gateway.errors import end_code, may_retry, read_refusal, write_error
+from thinkwire.gateway.faces import STREAM_TYPES
+from thinkwire.gateway.plan import Plan, make_plan
+from thinkwire.gateway.record import Record
+from thinkwire.gateway.relay import Relay, ending_of
+from thinkwire.gateway.setup import Setup
+from thinkwire.gateway.upstream.connection import Call, Header
+from thinkwire.gateway.upstream.pool import Pool
+from thinkwire.gateway.writer import ClientWriter, Send
+from thinkwire.model import Failed, Finished, Notice, Notices
+from thinkwire.wires.registry import find_wire
+
+_JSON = (b"content-type", b"application/json")
+_NO_BUFFER = [(b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no")]
+_NOT_PASSED = {
+    *(b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"trailer", b"te", b"proxy-authenticate"),
+    *(b"content-length", b"content-type", b"content-encoding", b"set-cookie", b"server", b"date", b"alt-svc"),
+    *(b"access-control-allow-origin", b"strict-transport-security", b"cache-control", b"x-accel-buffering"),
+}
+_FOR_EVERY_WIRE = (b"retry-after", b"request-id", b"x-request-id", b"x-amzn-requestid")
+_NOTICES_IN_HEADER = 20
+_LAST_WORDS = 0.5
+"""Seconds that a complete reply waits for its counts, where the upstream does not close."""
+
+
+class Owner(Protocol):
+    """What an exchange needs of the gateway."""
+
+    pool: Pool
+
+    def over(self, record: Record) -> None: ...
+
+
+class Exchange:
+    """`begin`, then `client_gone` when the client left, if it is not `done` by then."""
+
+    def __init__(self, owner: Owner, ask: Ask, setup: Setup, targets: tuple[str, ...], send: Send) -> None:
+        self._owner = owner
+        self._ask = ask
+        self._setup = setup
+        self._targets = targets
+        self._target = 0
+        self._tries = 0  # of this target
+        self._loop = asyncio.get_running_loop()
+        self._writer = ClientWriter(send, self._client_waits, self._client_flows)
+        self._plan: Plan | None = None
+        self._call: Call | None = None
+        self._relay: Relay | None = None
+        self._pieces: list[bytes] | None = None  # of a reply that is not relayed as it comes
+        self._size = 0
+        self._status = 0
+        self._headers: list[Header] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_of_retry: asyncio.TimerHandle | None = None
+        now = self._loop.time()
+        self._last_in = self._last_out = now
+        self._stalled_at = 0.0
+        self._record = Record(ask.request_id, ask.route.wire, ask.model, ask.stream, now, bytes_in=len(ask.body))
+        self.done = False
+
+    # ---- attempts ------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        self._attempt()
+        if not self.done:
+            self._look_again()
+
+    def _attempt(self) -> None:
+        self._record.attempts += 1
+        self._timer_of_retry = None
+        name = self._targets[self._target]
+        self._relay = None
+        self._pieces = None
+        self._size = 0
+        self._last_in = self._loop.time()
+        try:
+            self._plan = make_plan(self._ask, self._setup.targets[name], self._setup.settings)
+        except WireFault as fault:
+            self._refuse(fault)
+            return
+        self._record.backend = name
+        self._record.model = self._plan.model
+        self._call = self._owner.pool.call(self._plan.place, self._plan.request, self)
+
+    def _again(self, fault: Fault) -> bool:
+        """Whether another attempt is made, here or at the next backend."""
+        if self._writer.started or not may_retry(fault):
+            return False
+        bounds = self._setup.limits
+        wait = self._wait_asked(bounds.backoff * 2**self._tries)
+        if self._tries < bounds.retries and wait <= bounds.retry_after:
+            self._tries += 1
+            self._timer_of_retry = self._loop.call_later(wait, self._attempt)
+            return True
+        if self._target + 1 < len(self._targets):
+            self._target += 1
+            self._tries = 0
+            self._attempt()
+            return True
+        return False
+
+    def _wait_asked(self, usual: float) -> float:
+        for name, value in self._headers:
+            if name == b"retry-after" and value.isdigit():
+                return max(usual, float(value))
+        return usual
+
+    # ---- what the upstream sends ---------------------------------------------------------------------------------
+
+    def on_head(self, status: int, headers: list[Header]) -> None:
+        self._status = status
+        self._headers = headers
+        self._last_in = self._loop.time()
+        assert self._plan is not None
+        kinds = dict(headers)
+        if kinds.get(b"content-encoding", b"identity") not in (b"identity", b""):
+            self._abandon(Fault("malformed", "the upstream sent an encoded body unasked", phase="headers"))
+        elif status < 300 and self._plan.stream and not self._is_whole(kinds.get(b"content-type", b"")):
+            self._relay = self._plan.relay(self._ask)
+        else:
+            self._pieces = []
+        if not self.done:
+            self._look_again()
+
+    def _is_whole(self, content_type: bytes) -> bool:
+        """Whether a reply that should be a stream says of itself that it is one JSON document. It is converted like
+        one, except that Gemini's streams may be documents."""
+        assert self._plan is not None
+        return (
+            content_type.startswith(b"application/json")
+            and not self._plan.passes
+            and self._plan.target.wire != "gemini"
+        )
+
+    def on_body(self, data: bytes) -> None:
+        now = self._loop.time()
+        relay = self._relay
+        if relay is None:
+            self._collect(data)
+            self._last_in = now
+            return
+        out = relay.feed(data)
+        gap = now - self._last_in
+        if gap > self._record.longest_gap:  # noqa: PLR1730  # a call of max() costs more than all of this
+            self._record.longest_gap = gap
+        self._last_in = now
+        if relay.ending is not None:
+            self._end_stream(out)
+        elif out:
+            if not self._writer.started:
+                self._start_stream(now)
+            self._last_out = now
+            self._record.bytes_out += len(out)
+            self._writer.write(out)
+        if relay.complete and not self.done:
+            self._look_again()  # some servers say their last word and do not close
+
+    def _collect(self, data: bytes) -> None:
+        assert self._pieces is not None
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size > limits.BODY:
+            self._abandon(WireFault("limit", f"the reply is larger than {limits.BODY} bytes", phase="reply"))
+
+    def on_end(self) -> None:
+        self._call = None
+        if self._relay is not None:
+            self._end_stream(self._relay.finish())
+        elif self._status >= 300:
+            self._refused(b"".join(self._pieces or ()))
+        else:
+            self._whole(b"".join(self._pieces or ()))
+
+    def on_lost(self, fault: Fault) -> None:
+        self._call = None
+        self._fail(fault)
+
+    def _abandon(self, fault: Fault) -> None:
+        """The upstream's reply is of no use: its connection is closed."""
+        if self._call is not None:
+            self._call.abort()
+            self._call = None
+        self._fail(fault)
+
+    def _fail(self, fault: Fault) -> None:
+        """The reply ended without its end."""
+        if self.done:
+            return
+        if self._relay is not None and (self._writer.started or self._relay.begun):
+            self._end_stream(self._relay.fail(fault))
+        else:
+            self._give_up(fault, begun=False)
+
+    def _give_up(self, fault: Fault, begun: bool) -> None:
+        """Nothing has gone out. Another attempt is made unless the model had begun to answer."""
+        if self._call is not None:
+            self._call.abort()
+            self._call = None
+        if begun or not self._again(fault):
+            self._refuse(fault)
+
+    # ---- streams -------------------------------------------------------------------------------------------------
+
+    def _start_stream(self, now: float) -> None:
+        self._record.status = 200
+        if self._record.first_event is None:
+            self._record.first_event = now - self._record.began
+        kind = _JSON[1] if self._ask.route.array else STREAM_TYPES[self._ask.route.wire]
+        self._writer.start(200, [(b"content-type", kind), *_NO_BUFFER, *self._reply_headers()])
+
+    def _end_stream(self, out: bytes) -> None:
+        """The relay is at its end, with these last bytes."""
+        assert self._relay is not None
+        ending = self._relay.ending
+        failed = ending if isinstance(ending, Failed) else None
+        if failed is not None and not (self._writer.started or (self._relay.begun and self._ask.stream)):
+            self._give_up(failed.fault, self._relay.begun)
+            return
+        if isinstance(ending, Finished):
+            self._record.usage = ending.usage
+            self._record.stop = ending.reason
+        end = "ok" if failed is None else end_code(failed.fault)
+        if not self._ask.stream:
+            self._reply(200, out, end)
+            return
+        if not self._writer.started:
+            self._start_stream(self._loop.time())
+        self._record.bytes_out += len(out)
+        self._finish(out, end)
+
+    # ---- whole replies and errors --------------------------------------------------------------------------------
+
+    def _whole(self, body: bytes) -> None:
+        plan = self._plan
+        assert plan is not None
+        try:
+            reply = self._passed(plan, body) if plan.passes else self._converted(plan, body)
+        except WireFault as fault:
+            if not self._again(fault):
+                self._refuse(fault)
+            return
+        if self._ask.stream and not plan.passes:
+            if not self._writer.started:
+                self._start_stream(self._loop.time())
+            self._finish(reply, "ok")
+        else:
+            self._reply(200, reply, "ok")
+
+    def _converted(self, plan: Plan, body: bytes) -> bytes:
+        reply = plan.whole(body, self._ask)
+        self._record.usage = reply.reply.usage
+        self._record.stop = reply.reply.stop or ""
+        self._record.notices = reply.notices
+        return reply.body
+
+    def _passed(self, plan: Plan, body: bytes) -> bytes:
+        """The body as it came, once it was seen to be a reply."""
+        if self._ask.route.operation == "generate":
+            events, _ = find_wire(plan.target.wire).decode_reply(body, Notices())
+            ending = ending_of(events)
+            if isinstance(ending, Failed):
+                raise as_reply_fault(ending)
+            self._record.usage = ending.usage
+            self._record.stop = ending.reason
+        return body
+
+    def _refused(self, body: bytes) -> None:
+        """The upstream answered with an error status."""
+        plan = self._plan
+        assert plan is not None
+        fault = read_refusal(plan.target.wire, self._status, body)
+        if self._again(fault):
+            return
+        if self._writer.started:
+            self._refuse(fault)
+            return
+        same = plan.target.wire == self._ask.route.wire and body[:1] in (b"{", b"[")
+        self._reply(fault.status, body if same else write_error(self._ask.route.wire, fault), end_code(fault))
+
+    def _refuse(self, fault: Fault) -> None:
+        """An error as the whole reply; where heartbeats have begun a stream, as its ending."""
+        if self._writer.started:
+            plan = self._plan
+            relay = self._relay or (plan.relay(self._ask) if plan is not None else None)
+            self._finish(relay.fail(fault) if relay is not None else b"", end_code(fault))
+        else:
+            self._reply(fault.status, write_error(self._ask.route.wire, fault), end_code(fault))
+
+    def _reply(self, status: int, body: bytes, end: str) -> None:
+        if self._writer.started:
+            self._finish(b"", end)
+            return
+        self._record.status = status
+        self._record.bytes_out = len(body)
+        length = (b"content-length", b"%d" % len(body))
+        self._writer.start(status, [_JSON, length, *self._reply_headers()])
+        self._finish(body, end)
+
+    def _reply_headers(self) -> list[Header]:
+        plan = self._plan
+        headers = [(b"x-thinkwire-request-id", self._ask.request_id.encode())]
+        if plan is None:
+            return headers
+        headers.append((b"x-thinkwire-backend", plan.target.name.encode()))
+        same = plan.target.wire == self._ask.route.wire
+        for name, value in self._headers:
+            if (same and name not in _NOT_PASSED) or name in _FOR_EVERY_WIRE:
+                headers.append((name, value))
+        if notices := header_of(plan.notices + self._record.notices):
+            headers.append((b"x-thinkwire-notices", notices))
+        return headers
+
+    # ---- ends ----------------------------------------------------------------------------------------------------
+
+    def _finish(self, body: bytes, end: str) -> None:
+        self._writer.end(body)
+        self._close(end)
+
+    def client_gone(self) -> None:
+        if not self.done:
+            self._writer.drop()
+            phase = "stream" if self._writer.started else "first_byte" if self._status else "headers"
+            self._close(f"client.{phase}.gone")
+
+    def _close(self, end: str) -> None:
+        self.done = True
+        if self._call is not None:
+            self._call.abort()
+            self._call = None
+        for timer in (self._timer, self._timer_of_retry):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._timer_of_retry = None
+        record = self._record
+        record.end = end
+        record.seconds = self._loop.time() - record.began
+        if self._plan is not None:
+            record.notices = [*self._plan.notices, *record.notices, *getattr(self._relay, "notices", ())]
+        self._owner.over(record)
+
+    # ---- the client's pace ---------------------------------------------------------------------------------------
+
+    def _client_waits(self) -> None:
+        self._stalled_at = self._loop.time()
+        if self._call is not None:
+            self._call.pause()
+        self._look_again()
+
+    def _client_flows(self) -> None:
+        self._last_in = self._loop.time()
+        if self._call is not None:
+            self._call.resume()
+
+    # ---- time ----------------------------------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        """Looks whether a time is up, and when to look again: nothing is set or cancelled per event."""
+        now = self._loop.time()
+        for due, act in self._deadlines():
+            if due <= now:
+                act()
+                break
+        if not self.done:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Sets the timer anew, because a time may be up earlier than it was set for."""
+        if self._timer is not None:
+            self._timer.cancel()
+        due = min(due for due, _ in self._deadlines())
+        self._timer = self._loop.call_at(max(due, self._loop.time() + 0.01), self._watch)
+
+    def _deadlines(self) -> list[tuple[float, Callable[[], None]]]:
+        bounds = self._setup.limits
+        dues: list[tuple[float, Callable[[], None]]] = [(self._record.began + bounds.total, self._too_long)]
+        if self._writer.waits:
+            dues.append((self._stalled_at + bounds.write_stall, self._client_stalled))
+            return dues
+        if self._relay is not None and self._relay.complete:
+            dues.append((self._last_in + _LAST_WORDS, self._said_all))
+        silence = bounds.idle if self._status else bounds.first_byte
+        dues.append((self._last_in + silence, self._upstream_silent))
+        if self._ask.stream and self._alive():
+            dues.append((self._last_out + bounds.heartbeat, self._heartbeat))
+        return dues
+
+    def _alive(self) -> bytes:
+        return b"" if self._ask.route.array else find_wire(self._ask.route.wire).alive
+
+    def _heartbeat(self) -> None:
+        now = self._loop.time()
+        if not self._writer.started:
+            self._start_stream(now)
+            self._record.first_event = None
+        self._last_out = now
+        self._writer.write(self._alive())
+
+    def _said_all(self) -> None:
+        assert self._relay is not None
+        self._end_stream(self._relay.finish())
+
+    def _upstream_silent(self) -> None:
+        phase = "stream" if self._relay is not None else "headers"
+        self._tries = self._setup.limits.retries  # whoever does not answer is not asked again
+        self._abandon(Fault("timeout", "the upstream said nothing for too long", phase=phase))  # type: ignore[arg-type]
+
+    def _client_stalled(self) -> None:
+        self._writer.cut()
+        self._close("client.stream.stalled")
+
+    def _too_long(self) -> None:
+        self._target = len(self._targets) - 1
+        self._tries = self._setup.limits.retries
+        self._abandon(Fault("timeout", "the reply took longer than this gateway allows", blame="gateway"))
+
+
+def header_of(notices: list[Notice]) -> bytes:
+    """Notices as one header line: codes with their places, without repeats."""
+    said = dict.fromkeys(f"{notice.code}={notice.where}" if notice.where else notice.code for notice in notices)
+    line = "; ".join(list(said)[:_NOTICES_IN_HEADER])
+    return line.encode("ascii", "replace").replace(b"\r", b" ").replace(b"\n", b" ")

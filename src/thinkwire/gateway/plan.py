@@ -1,0 +1,172 @@
+"""One request for one backend: what is sent, where to, and what becomes of the reply.
+
+A plan is a pure function of the client's request, the backend and the settings. The same wire with nothing to change
+sends the client's own bytes; everything else goes through the library's front door.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from thinkwire.convert import StreamTranslator, TranslatedReply, translate_reply, translate_request
+from thinkwire.faults import bad_request
+from thinkwire.gateway.asking import AUTHORIZATION, Ask, Headers
+from thinkwire.gateway.counting import estimate_tokens
+from thinkwire.gateway.relay import Gathering, Passing, Relay
+from thinkwire.gateway.settings import PASSTHROUGH, Settings
+from thinkwire.gateway.target import Target
+from thinkwire.gateway.upstream.pool import Place
+from thinkwire.model import Notice
+from thinkwire.tool_offer import Offer
+
+_NOT_PASSED = {
+    *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"),
+    *(b"te", b"trailer", b"transfer-encoding", b"upgrade"),
+    *(b"host", b"content-length", b"content-type", b"accept", b"accept-encoding", b"cookie", b"expect", b"origin"),
+    *(b"authorization", b"x-api-key", b"x-goog-api-key", b"x-thinkwire-key", b"forwarded", b"referer"),
+}
+"""Headers of the client that are never passed on as they are, not even to its own wire."""
+
+_GATEWAY_KEY = b"x-thinkwire-key"
+_COUNT_AT_START = ("anthropic",)
+"""Faces that say the input's size before the upstream may have counted it."""
+
+
+class Plan(NamedTuple):
+    """`passes`: the reply goes through as it comes. `offer` is how the tools were offered."""
+
+    target: Target
+    place: Place
+    request: bytes
+    stream: bool
+    passes: bool
+    model: str
+    show_model: str | None
+    markup: str
+    offer: Offer
+    notices: list[Notice]
+    input_tokens: int | None = None
+
+    def relay(self, ask: Ask) -> Relay:
+        if self.passes:
+            return Passing(self.target.wire)
+        translator = StreamTranslator(
+            source=self.target.wire,
+            target=ask.route.wire,
+            markup=self.markup,
+            model=self.model or None,
+            show_model=self.show_model,
+            tools=self.offer,
+            folded=not ask.stream,
+            input_tokens=self.input_tokens,
+        )
+        return translator if ask.stream else Gathering(translator, ask.route.wire, self.show_model)
+
+    def whole(self, body: bytes, ask: Ask) -> TranslatedReply:
+        """A reply in one piece, converted; as a stream, if the client asked for one. Raises `WireFault`."""
+        return translate_reply(
+            body,
+            source=self.target.wire,
+            target=ask.route.wire,
+            markup=self.markup,
+            model=self.model or None,
+            show_model=self.show_model,
+            tools=self.offer,
+            stream=ask.stream,
+        )
+
+
+def make_plan(ask: Ask, target: Target, settings: Settings) -> Plan:
+    """Raises `WireFault` for a request that cannot be read, or that this backend cannot be asked."""
+    model = target.backend.model or ask.model
+    reading = target.read(model)
+    same = ask.route.wire == target.wire
+    header, key = _credential(ask, target, settings)
+    stream = ask.stream or (reading.rules.stream_only and ask.route.operation == "generate")
+    head = target.head(ask.route.operation, model, stream) + _key_header(header, key)
+    head += _passed_headers(ask.headers, target) if same else _OWN_HEADERS[target.wire == "anthropic"]
+    place = Place(target.host, target.port, target.tls, key)
+    if same and model == ask.model and not reading.marked and stream == ask.stream:
+        request = _joined(target, head, ask.body)
+        return Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
+    return _converting(ask, target, settings, place, head, model, stream)
+
+
+def _converting(
+    ask: Ask, target: Target, settings: Settings, place: Place, head: bytes, model: str, stream: bool
+) -> Plan:
+    route, reading = ask.route, target.read(model)
+    translated = translate_request(
+        ask.body,
+        source=route.wire,
+        target=target.wire,
+        model=model or None,
+        rules=reading.rules,
+        asked_model=route.model,
+        stream=stream if stream != ask.stream else route.stream,
+    )
+    counted = ask.stream and route.wire in _COUNT_AT_START
+    show = ask.model if settings.thinking.show_model == "requested" and ask.model else None
+    return Plan(
+        target,
+        place,
+        _joined(target, head, translated.body),
+        stream,
+        route.operation == "count",
+        model,
+        show,
+        reading.markup,
+        translated.tools,
+        translated.notices,
+        estimate_tokens(translated.request) if counted else None,
+    )
+
+
+def _joined(target: Target, head: bytes, body: bytes) -> bytes:
+    if target.signer is not None:
+        head += target.signer.headers(target.url(head), body)
+    return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)
+
+
+# ---- on whose behalf ------------------------------------------------------------------------------------------------
+
+
+def _credential(ask: Ask, target: Target, settings: Settings) -> tuple[bytes, bytes]:
+    """The header and the key: the backend's own, or the client's where it is passed through. A key of the gateway
+    never leaves it. To its own wire a client's key goes in the header that it came in (a subscription's bearer is no
+    API key); another wire has its own place for it."""
+    if target.signer is not None:
+        return target.key_header, b""
+    if target.backend.key != PASSTHROUGH:
+        return target.key_header, target.backend.key.encode()
+    own = {key.encode() for key in settings.server.keys}
+    for name, key in ask.credentials:
+        if key not in own:
+            kept = ask.route.wire == target.wire and name != _GATEWAY_KEY
+            return (name if kept else target.key_header), key
+    return target.key_header, b""
+
+
+def _key_header(name: bytes, key: bytes) -> bytes:
+    if not key:
+        return b""
+    if not _is_plain(key):
+        raise bad_request("the key holds characters that no header may", "authentication")
+    return b"authorization: Bearer %b\r\n" % key if name == AUTHORIZATION else b"%b: %b\r\n" % (name, key)
+
+
+_VERSION = b"anthropic-version: 2023-06-01\r\n"
+_OWN_HEADERS = {False: b"user-agent: thinkwire\r\n", True: b"user-agent: thinkwire\r\n" + _VERSION}
+
+
+def _passed_headers(headers: Headers, target: Target) -> bytes:
+    """To its own wire all that the client said beside credentials and framing goes along: unknown beta flags are the
+    vendor's to judge."""
+    passed = [b"%b: %b\r\n" % header for header in headers if header[0] not in _NOT_PASSED and _is_plain(header[1])]
+    if target.wire == "anthropic" and all(name != b"anthropic-version" for name, _ in headers):
+        passed.append(_VERSION)
+    return b"".join(passed)
+
+
+def _is_plain(value: bytes) -> bool:
+    return b"\r" not in value and b"\n" not in value and b"\0" not in value

@@ -1,0 +1,148 @@
+"""What happens to the bytes of a streamed reply between the upstream and the client.
+
+Three ways: `StreamTranslator` where anything must be converted, `Passing` where the client speaks the upstream's wire
+and nothing is to be changed, `Gathering` where the client wants no stream. All give bytes out for bytes in, and an
+`ending` that says how the reply ended.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+from thinkwire.convert import StreamTranslator
+from thinkwire.faults import Fault, WireFault
+from thinkwire.gateway.boundary import boundary_of
+from thinkwire.model import Ended, Event, Failed, Finished, Notice, Notices, Started, Usage, UsageSeen
+from thinkwire.wires.registry import find_wire
+
+Ending = Finished | Failed
+
+_TAIL = 8
+"""Reads that are kept for a look at the ending. The last words of every wire (finish, usage, terminal) fit in them."""
+
+
+class Relay(Protocol):
+    """`feed` and `finish` as a translator has them; `fail` is for what no bytes tell. `begun`: something of the reply
+    itself has come, so the request must not be sent once more. `complete`: the provider has said all it must say."""
+
+    @property
+    def ending(self) -> Ending | None: ...
+    @property
+    def begun(self) -> bool: ...
+    @property
+    def complete(self) -> bool: ...
+    def feed(self, data: bytes) -> bytes: ...
+    def finish(self) -> bytes: ...
+    def fail(self, fault: Fault) -> bytes: ...
+
+
+class Passing:
+    """Bytes through, cut only between two events, so that an error ending can always be written behind them.
+
+    Nothing is decoded on the way. At the end the last reads go through the wire's own decoder, which tells whether the
+    provider's terminal came, and the counts that metrics want.
+    """
+
+    def __init__(self, wire: str) -> None:
+        self._wire = wire
+        self._boundary = boundary_of(wire)
+        self._tail: deque[bytes] = deque(maxlen=_TAIL)
+        self.ending: Ending | None = None
+        self.complete = False  # not looked at before the end
+
+    @property
+    def begun(self) -> bool:
+        return bool(self._tail)
+
+    def feed(self, data: bytes) -> bytes:
+        if self.ending is not None:
+            return b""
+        try:
+            data = self._boundary.feed(data)
+        except WireFault as fault:
+            return self.fail(fault)
+        if data:
+            self._tail.append(data)
+        return data
+
+    def finish(self) -> bytes:
+        """The upstream has closed. The beginning of an event is given out only if it completes the reply."""
+        if self.ending is not None:
+            return b""
+        held = self._boundary.held()
+        events = self._read_tail(held)
+        ending = ending_of(events)
+        if isinstance(ending, Failed) and ending.fault.code in ("cut", "malformed"):
+            return self.fail(ending.fault)
+        self.ending = ending  # a failure that the upstream told itself has gone through
+        return held
+
+    def fail(self, fault: Fault) -> bytes:
+        self.ending = Failed(fault)
+        return find_wire(self._wire).reply_encoder(Notices(), None).encode([self.ending])
+
+    def _read_tail(self, held: bytes) -> list[Event]:
+        decoder = find_wire(self._wire).reply_decoder(Notices())
+        try:
+            return decoder.feed(b"".join(self._tail) + held) + decoder.finish()
+        except WireFault as fault:
+            return [Failed(fault)]
+
+
+class Gathering:
+    """A stream for a client that wants one piece: nothing comes out before the end, then the whole reply does."""
+
+    def __init__(self, translator: StreamTranslator, wire: str, show_model: str | None) -> None:
+        self._translator = translator
+        self._wire = wire
+        self._show_model = show_model
+
+    @property
+    def ending(self) -> Ending | None:
+        return self._translator.ending
+
+    @property
+    def begun(self) -> bool:
+        return self._translator.begun
+
+    @property
+    def complete(self) -> bool:
+        return self._translator.complete
+
+    @property
+    def notices(self) -> list[Notice]:
+        return self._translator.notices
+
+    def feed(self, data: bytes) -> bytes:
+        self._translator.feed(data)
+        return self._whole()
+
+    def finish(self) -> bytes:
+        self._translator.finish()
+        return self._whole()
+
+    def fail(self, fault: Fault) -> bytes:
+        self._translator.fail(fault)
+        return b""
+
+    def _whole(self) -> bytes:
+        if not isinstance(self.ending, Finished):
+            return b""
+        return find_wire(self._wire).encode_reply(self._translator.reply, Notices(), self._show_model)
+
+
+def ending_of(events: list[Event]) -> Ending:
+    """What the end of a reply said."""
+    finished, usage = Finished("end_turn"), Usage()
+    for event in events:
+        if isinstance(event, Failed):
+            return event
+        if isinstance(event, Finished):
+            finished = event
+        counted = event.usage if isinstance(event, Started | UsageSeen | Finished) else None
+        if counted is not None:
+            usage = usage.updated(counted)
+        if isinstance(event, Ended):
+            break
+    return Finished(finished.reason, finished.stop_sequence, usage)

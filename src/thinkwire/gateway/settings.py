@@ -1,0 +1,87 @@
+"""What the operator may set, as values. Reading a file into them is config.py's work; using them, everybody else's.
+
+A settings value never changes: a reload makes a new one, and a request keeps the one that it began with.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+WireName = Literal["anthropic", "openai-chat", "openai-responses", "bedrock", "gemini", "ollama"]
+PASSTHROUGH = "passthrough"
+
+
+class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`keys` are those that clients must show; needed as soon as `host` is not loopback."""
+
+    host: str = "127.0.0.1"
+    port: int = 8484
+    keys: tuple[str, ...] = ()
+    workers: int = 1
+    log: Literal["text", "json", "none"] = "text"
+
+
+class Thinking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`show_model`: the name in the reply is the one that was `requested` (clients resend thinking only then), or the
+    upstream's own (`actual`)."""
+
+    mode: str = "auto"
+    show_model: Literal["requested", "actual"] = "requested"
+    strict: bool = False
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Bounds and times (seconds). Each has a precedent: reliability figures of nginx, Envoy and the providers' own."""
+
+    body: int = 32 * 1024 * 1024
+    head: int = 16 * 1024
+    headers: int = 100
+    streams: int = 2000
+    connect: float = 5.0
+    first_byte: float = 120.0
+    idle: float = 60.0
+    write_stall: float = 30.0
+    total: float = 1800.0
+    drain: float = 30.0
+    heartbeat: float = 10.0
+    retries: int = 2
+    backoff: float = 0.5
+    retry_after: float = 10.0
+    """A longer `retry-after` is the client's to wait for."""
+
+
+class Backend(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A configured upstream. `key` is `passthrough` (the client's own), `aws` (signed by the credential chain), a
+    key, or empty; `key_env` names the variable that holds it. `rules` replaces fields of what the capability table
+    says."""
+
+    wire: WireName
+    base_url: str
+    key: str = ""
+    key_env: str | None = None
+    model: str | None = None
+    markup: str = "auto"
+    trust: str = ""
+    region: str | None = None
+    headers: dict[str, str] = {}
+    rules: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"Backend(wire={self.wire!r}, base_url={self.base_url!r}, model={self.model!r})"  # no key in any log
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).hostname or ""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All of it. `routes` maps `default` and model name patterns to backends, the first to try first."""
+
+    server: Server = Server()
+    thinking: Thinking = Thinking()
+    limits: Limits = Limits()
+    backends: dict[str, Backend] = {}
+    routes: dict[str, tuple[str, ...]] = {}

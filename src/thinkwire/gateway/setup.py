@@ -1,0 +1,18 @@
+"""The settings, and all that is made of them once: what a request keeps from its beginning to its end."""
+
+from __future__ import annotations
+
+from thinkwire.gateway.routing import Routes
+from thinkwire.gateway.settings import Settings
+from thinkwire.gateway.target import Target
+
+
+class Setup:
+    """Never changes; a reload makes a new one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.limits = settings.limits
+        self.routes = Routes(settings)
+        self.targets = {name: Target(name, backend) for name, backend in settings.backends.items()}
+        self.keys = [key.encode() for key in settings.server.keys]

@@ -1,0 +1,36 @@
+"""What goes back over HTTP, as a value: delivery does the waiting and the sending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+
+class Signal(Enum):
+    """What may stand in a body between its bytes."""
+
+    STALL = auto()
+    """Nothing more comes, and the connection stays open."""
+    CLOSE = auto()
+    """The connection is closed, without the end of the body."""
+    RESET = auto()
+    """The connection is reset: what is on its way may be lost too."""
+
+
+Output = bytes | Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int | None
+    """None: the connection is accepted and nothing ever comes."""
+    headers: tuple[tuple[str, str], ...]
+    body: Iterable[Output]
+
+    def with_headers(self, *headers: tuple[str, str]) -> Answer:
+        return Answer(self.status, (*self.headers, *headers), self.body)
+
+
+def whole(status: int, content_type: str, body: bytes, *headers: tuple[str, str]) -> Answer:
+    return Answer(status, (("content-type", content_type), ("content-length", str(len(body))), *headers), (body,))

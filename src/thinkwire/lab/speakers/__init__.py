@@ -1,0 +1,1 @@
+"""One speaker for each wire: the vendor's side of the conversation."""

@@ -1,0 +1,90 @@
+"""What a request comes down to, whatever wire it came on: who asked what, with which tools, and may the model think.
+
+A speaker reads its vendor's request into a `Turn`; the mind answers turns and never sees a wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+Json = dict[str, Any]
+
+QUESTION = 2000
+"""Characters of a question that the mind looks at."""
+
+
+class Refused(Exception):
+    """The request is not what the provider takes. Spelled by the speaker, in its vendor's error body."""
+
+    def __init__(self, message: str, status: int = 400, *, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.param = param
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    description: str = ""
+    schema: Json | None = None
+    free_form: bool = False
+    """The call carries a text instead of arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    model: str
+    question: str
+    results: tuple[str, ...] = ()
+    """What tools gave since the question was asked."""
+    tools: tuple[Tool, ...] = ()
+    choice: str = "auto"
+    """`auto`, `none`, `any`, or `=` and the name of the tool that must be called."""
+    thinks: bool = True
+    shows: bool = True
+    """The text of the thoughts may be seen."""
+    stream: bool = False
+    max_tokens: int | None = None
+    prompt_tokens: int = 1
+    messages: int = 1
+    wishes: frozenset[str] = frozenset()
+    """What else the request asks of the spelling, in the words of its wire."""
+
+
+class Said(NamedTuple):
+    """One message of the history, as far as the mind cares: texts, and what tools gave."""
+
+    role: Literal["user", "assistant", "system"]
+    texts: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+
+
+def last_exchange(history: Iterable[Said]) -> tuple[str, tuple[str, ...]]:
+    """The last question of the user, and the tool results that came after it.
+
+    A message with results is no question, whatever text it has too: clients put their reminders there.
+    """
+    results: list[str] = []
+    for said in reversed(list(history)):
+        if said.results:
+            results[:0] = said.results
+        elif said.role == "user" and said.texts:
+            return question_in(said.texts), tuple(results)
+    return "", tuple(results)
+
+
+def question_in(texts: tuple[str, ...]) -> str:
+    """The last text that a human may have typed. What clients add by themselves stands between tags."""
+    typed = [text for text in texts if text.strip() and not text.lstrip().startswith("<")]
+    return (typed or list(texts))[-1][:QUESTION]
+
+
+def tokens(body: Json, *names: str) -> int:
+    """About how many tokens these fields of a request are."""
+    return max(1, len(msgspec.json.encode([body[name] for name in names if name in body])) // 4)

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.gateway.rig import Loop, Upstream
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    loop = Loop()
+    yield loop
+    loop.stop()
+
+
+@pytest.fixture
+def upstream(loop: Loop) -> Iterator[Upstream]:
+    upstream = Upstream(loop)
+    yield upstream
+    upstream.close()
