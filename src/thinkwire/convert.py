@@ -99,6 +99,8 @@ class StreamTranslator:
         self._notices = Notices()
         wire = find_wire(source)
         self._decoder = wire.reply_decoder(self._notices)
+        if model is not None:
+            self._decoder.expect(find_rules(source, model))
         self._encoder = find_wire(target).reply_encoder(self._notices, show_model)
         self._stages = _Stages(self._notices, source, markup, model, tools, folded)
         self._input_tokens = input_tokens

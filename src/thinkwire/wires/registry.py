@@ -31,8 +31,8 @@ class ReplyDecoder(Protocol):
     """Bytes of a wire's stream to events. Says what it saw and nothing else.
 
     `feed` raises `WireFault` for bytes that are not this wire; `finish` says how the stream ended. `complete` tells
-    that the provider has said all that it must say, so that the stream may simply close. `halves` is true once a text
-    may hold half a surrogate pair.
+    that the provider has said all that it must say, so that the stream may simply close. `expect` is told what is known
+    of the source, if its model is. `halves` is true once a text may hold half a surrogate pair.
     """
 
     halves: bool
@@ -40,6 +40,7 @@ class ReplyDecoder(Protocol):
     def feed(self, data: bytes) -> list[Event]: ...
     def finish(self) -> list[Event]: ...
     def complete(self) -> bool: ...
+    def expect(self, rules: Rules) -> None: ...
 
 
 class ReplyEncoder(Protocol):

@@ -17,6 +17,7 @@ from thinkwire.model import (
     Event,
     Finished,
     Notices,
+    Rules,
     Seal,
     Sealed,
     Started,
@@ -59,6 +60,11 @@ class ReplyDecoder(SSEReplyDecoder):
 
     def complete(self) -> bool:
         return self._finished
+
+    def expect(self, rules: Rules) -> None:
+        if not rules.growing:
+            self._snapshots = None
+            self._thoughts.settle()
 
     def read_frame(self, data: bytes) -> None:
         if data.startswith(b"[DONE]"):
