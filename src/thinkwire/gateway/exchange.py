@@ -39,6 +39,8 @@ _NOT_PASSED = {
 }
 _FOR_EVERY_WIRE = (b"retry-after", b"request-id", b"x-request-id", b"x-amzn-requestid")
 _NOTICES_IN_HEADER = 20
+_LAST_WORDS = 0.5
+"""Seconds that a complete reply waits for its counts, where the upstream does not close."""
 
 
 class Owner(Protocol):
@@ -170,6 +172,8 @@ class Exchange:
             self._last_out = now
             self._record.bytes_out += len(out)
             self._writer.write(out)
+        if relay.complete and not self.done:
+            self._look_again()  # some servers say their last word and do not close
 
     def _collect(self, data: bytes) -> None:
         assert self._pieces is not None
@@ -392,6 +396,8 @@ class Exchange:
         if self._writer.waits:
             dues.append((self._stalled_at + bounds.write_stall, self._client_stalled))
             return dues
+        if self._relay is not None and self._relay.complete:
+            dues.append((self._last_in + _LAST_WORDS, self._said_all))
         silence = bounds.idle if self._status else bounds.first_byte
         dues.append((self._last_in + silence, self._upstream_silent))
         if self._ask.stream and self._alive():
@@ -408,6 +414,10 @@ class Exchange:
             self._record.first_event = None
         self._last_out = now
         self._writer.write(self._alive())
+
+    def _said_all(self) -> None:
+        assert self._relay is not None
+        self._end_stream(self._relay.finish())
 
     def _upstream_silent(self) -> None:
         phase = "stream" if self._relay is not None else "headers"

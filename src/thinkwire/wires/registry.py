@@ -19,19 +19,25 @@ from thinkwire.wires.ollama import request as ollama_request
 from thinkwire.wires.openai_chat import reply as chat_reply
 from thinkwire.wires.openai_chat import reply_encoder as chat_encoder
 from thinkwire.wires.openai_chat import request as chat_request
+from thinkwire.wires.openai_responses import reply as responses_reply
+from thinkwire.wires.openai_responses import reply_encoder as responses_encoder
+from thinkwire.wires.openai_responses import request as responses_request
 
 
 class ReplyDecoder(Protocol):
     """Bytes of a wire's stream to events. Says what it saw and nothing else.
 
-    `feed` raises `WireFault` for bytes that are not this wire; `finish` says how the stream ended. `halves` is true
-    once a text may hold half a surrogate pair.
+    `feed` raises `WireFault` for bytes that are not this wire; `finish` says how the stream ended. `complete` tells
+    that the provider has said all that it must say, so that the stream may simply close. `expect` is told what is known
+    of the source, if its model is. `halves` is true once a text may hold half a surrogate pair.
     """
 
     halves: bool
 
     def feed(self, data: bytes) -> list[Event]: ...
     def finish(self) -> list[Event]: ...
+    def complete(self) -> bool: ...
+    def expect(self, rules: Rules) -> None: ...
 
 
 class ReplyEncoder(Protocol):
@@ -84,6 +90,19 @@ _WIRES = (
         chat_request.encode_request,
         chat_encoder.COMMENT,
         frozenset({"any name"}),
+    ),
+    Wire(
+        "openai-responses",
+        True,
+        responses_reply.ReplyDecoder,
+        responses_encoder.ReplyEncoder,
+        responses_reply.decode_reply,
+        responses_encoder.encode_reply,
+        responses_encoder.encode_fault,
+        responses_request.decode_request,
+        responses_request.encode_request,
+        responses_encoder.COMMENT,
+        frozenset({"freeform", "namespace", "search"}),
     ),
     Wire(
         "bedrock",

@@ -7,6 +7,7 @@ from tests.conformance.wires.anthropic import Anthropic
 from tests.conformance.wires.bedrock import Bedrock
 from tests.conformance.wires.ollama import Ollama
 from tests.conformance.wires.openai_chat import OpenAIChat
+from tests.conformance.wires.openai_responses import OpenAIResponses
 from tests.conformance.wires.wire import Wire
 
 WIRES: dict[str, Wire] = {
@@ -14,6 +15,7 @@ WIRES: dict[str, Wire] = {
     for wire in (
         Anthropic(),
         OpenAIChat(),
+        OpenAIResponses(),
         Ollama(),
         Bedrock(),
     )

@@ -120,7 +120,7 @@ def as_seen(block: Block, seal: str) -> Seen:
             return (kind, block.text)
 
 
-FIELDS = {"thought": 0, "redacted": 0, "text": 1, "tool": 2}
+FIELDS = {"thought": 0, "redacted": 0, "encrypted": 0, "text": 1, "tool": 2}
 """On wires whose messages have one field for each kind of block: the order of these fields."""
 
 
