@@ -1,7 +1,7 @@
-"""The vendors' own clients, all asked alike: a question, with a tool or without, streamed or not, and the tool's result.
+"""The vendors' own clients, all asked alike: a question, with a tool or without, in a stream or not, and its result.
 
-Each is used as its documentation shows it, with its own accumulator where it has one, and gives its own assistant message
-back for the second turn. Nothing here repairs what a client got; what it makes of a reply is what the tests judge.
+Each is used as its documentation shows it, with its own accumulator where it has one, and gives its own assistant
+message back for the second turn. Nothing here repairs what a client got: what it makes of a reply is what tests judge.
 """
 
 from __future__ import annotations
