@@ -188,7 +188,7 @@ def _usage(reply: Reply) -> Json:
 
 
 def _said(message: Json, n: int) -> Said:
-    role = one_of(message.get("role"), ("user", "assistant"), f"messages.{n}.role")
+    role = one_of(message.get("role"), ("user", "assistant", "system"), f"messages.{n}.role")
     blocks = dicts(message, "content", required=True)
     results = tuple(_result(block["toolResult"]) for block in blocks if isinstance(block.get("toolResult"), dict))
     texts = tuple(str(block["text"]) for block in blocks if isinstance(block.get("text"), str))
