@@ -7,12 +7,15 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint docs bench fuzz clean
+.PHONY: help run demo test check lint docs bench fuzz clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(READY) ## watch a recorded stream being converted
+run: $(READY) ## start the gateway: with thinkwire.toml if there is one, else before simulated models
+	@$(PY) -m thinkwire.cli serve
+
+demo: $(READY) ## watch a recorded stream being converted
 	@$(PY) -m thinkwire.cli demo
 
 test: $(READY) ## run the tests

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec import Raw
+from tests.spelling import STOP, arg, call, seal, shape, th, tx
 
 from thinkwire import limits
 from thinkwire.call_order import CallOrder
@@ -42,62 +46,6 @@ def run(events: list[Event]) -> tuple[list[Event], list[str]]:
     return out, [notice.code for notice in notices]
 
 
-def shape(events: list[Event]) -> str:
-    """Events as a line to read: `S T(r) .. X F`."""
-    return " ".join(_word(event) for event in events)
-
-
-def _word(event: Event) -> str:
-    match event:
-        case Started():
-            return "S"
-        case Opened(kind="thought"):
-            return "T("
-        case Opened():
-            return "X("
-        case ToolOpened(id=name):
-            return f"U:{name}("
-        case OpaqueSeen(kind=kind):
-            return f"O:{kind}("
-        case ThoughtDelta(text=text) | TextDelta(text=text) | ToolDelta(text=text):
-            return text.replace("\n", "⏎").replace(" ", "␣")
-        case Sealed(seal=seal):
-            return f"={seal.data}"
-        case LateSeal(seal=seal, index=index):
-            return f"late:{index}={seal.data}"
-        case Closed():
-            return ")"
-        case Finished(reason=reason):
-            return f"F:{reason}"
-        case Failed(fault=fault):
-            return f"!{fault.code}"
-        case Alive():
-            return "~"
-        case _:
-            return type(event).__name__
-
-
-def th(text: str, key: int | str | None = None) -> Event:
-    return ThoughtDelta(text, key)
-
-
-def tx(text: str, key: int | str | None = None) -> Event:
-    return TextDelta(text, key)
-
-
-def call(key: int) -> Event:
-    return ToolOpened(f"c{key}", "f", key)
-
-
-def arg(text: str, key: int) -> Event:
-    return ToolDelta(text, key)
-
-
-def seal(data: str, key: int | str | None = None, kind: str = "signature") -> Event:
-    return Sealed(Seal(kind, data), key)  # type: ignore[arg-type]
-
-
-STOP: list[Event] = [Finished("end_turn"), Ended()]
 OPEN_T, OPEN_X = Opened("thought", 0), Opened("text", 0)
 
 TABLE: dict[str, tuple[list[Event], str]] = {
@@ -172,7 +120,7 @@ TABLE: dict[str, tuple[list[Event], str]] = {
     ),
     "a citation belongs to the open block": (
         [tx("x", 0), OpaqueDelta("w", "c", Raw(b"{}"), 0), Closed(0), *STOP],
-        "S X( x OpaqueDelta ) F:end_turn",
+        "S X( x o:c ) F:end_turn",
     ),
     "nothing after the end": ([tx("x"), *STOP, tx("y"), *STOP], "S X( x ) F:end_turn"),
     "a failure leaves the block open": ([th("r"), Failed(Fault("cut", "…")), tx("x")], "S T( r !cut"),
@@ -252,11 +200,13 @@ ANY = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(st.lists(ANY, max_size=30), st.sampled_from([Ended(), Failed(Fault("cut", "…"))]))
 def test_any_chaos_comes_out_well_formed_and_nothing_visible_is_lost(events: list[Event], ending: Event) -> None:
     out, _notices = run([*events, ending])
-    check(out)
+    watch = Watch()
+    watch.see(out)
+    assert watch.ended
     for kind in (ThoughtDelta, TextDelta):
         said = "".join(event.text for event in events if isinstance(event, kind))
         given_out = "".join(event.text for event in out if isinstance(event, kind))
@@ -265,33 +215,149 @@ def test_any_chaos_comes_out_well_formed_and_nothing_visible_is_lost(events: lis
     assert sum(isinstance(event, ToolOpened) for event in out) == calls
 
 
-def check(events: list[Event]) -> None:
-    """What the grammar promises."""
-    assert isinstance(events[-1], Finished | Failed)
-    assert sum(isinstance(event, Finished | Failed) for event in events) == 1
-    if len(events) > 1:
-        assert isinstance(events[0], Started)
-    assert sum(isinstance(event, Started) for event in events) <= 1
-    block: Event | None = None
-    filled = True
-    for event in events:
+class Watch:
+    """What the grammar promises, event by event; it may be stopped at any time and must not have been broken."""
+
+    def __init__(self) -> None:
+        self.started = self.ended = False
+        self.block: Event | None = None
+        self.filled = False
+        self.closed = 0
+        self.sealed = False  # only its end may follow
+        self.seals = ""
+        self.arguments = ""
+
+    def see(self, events: list[Event]) -> None:
+        for event in events:
+            assert not self.ended, f"{event} behind the ending"
+            assert self.started or isinstance(event, Started | Failed), f"{event} in front of the start"
+            assert isinstance(event, Closed) or not self.sealed, f"{event} between seal and end"
+            self._see(event)
+
+    def _see(self, event: Event) -> None:
         match event:
+            case Started():
+                assert not self.started
+                self.started = True
             case Opened() | ToolOpened() | OpaqueSeen():
-                assert block is None
-                block, filled = event, not isinstance(event, Opened)
-            case ThoughtDelta():
-                assert isinstance(block, Opened) and block.kind == "thought" and event.text
-                filled = True
-            case TextDelta():
-                assert isinstance(block, Opened) and block.kind == "text" and event.text
-                filled = True
+                assert self.block is None
+                self.block = event
+                self.filled = not isinstance(event, Opened)
+                self.sealed = isinstance(event, OpaqueSeen)  # whole: its end comes next
+            case ThoughtDelta() | TextDelta():
+                kind = "thought" if isinstance(event, ThoughtDelta) else "text"
+                assert isinstance(self.block, Opened) and self.block.kind == kind and event.text
+                self.filled = True
             case ToolDelta():
-                assert isinstance(block, ToolOpened)
-            case Sealed() | OpaqueDelta():
-                assert block is not None
-                filled = True
+                assert isinstance(self.block, ToolOpened) and event.text and event.key == self.block.key
+                self.arguments += event.text.strip()
+            case OpaqueDelta():
+                assert self.block is not None and event.key == self.block.key  # type: ignore[union-attr]
+                self.filled = True
+            case Sealed():
+                assert self.block is not None
+                self.sealed = self.filled = True
+                self.seals += event.seal.data
             case Closed():
-                assert block is not None and filled
-                block = None
+                assert self.block is not None and self.filled
+                self.block = None
+                self.sealed = False
+                self.closed += 1
+            case LateSeal():
+                assert 0 <= event.index < self.closed + (self.block is not None)
+                self.seals += event.seal.data
             case Finished():
-                assert block is None
+                assert self.block is None
+                self.ended = True
+            case Failed():
+                self.ended = True
+            case _:
+                assert isinstance(event, Alive), f"{event} is for the grammar alone"
+
+
+class Anything(RuleBasedStateMachine):
+    """A decoder that says anything in any order, to the grammar alone or behind the call order; a few at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notices = Notices()
+        self.grammar = Grammar(self.notices)
+        self.calls: CallOrder | None = None
+        self.watch = Watch()
+        self.waiting: list[Event] = []
+        self.count = 0
+        self.said: dict[type, str] = {ThoughtDelta: "", TextDelta: ""}
+        self.given: dict[type, str] = {ThoughtDelta: "", TextDelta: ""}
+        self.seals: list[str] = []
+        self.arguments: list[str] = []
+
+    @initialize(ordered=st.booleans())
+    def begin(self, ordered: bool) -> None:
+        self.calls = CallOrder() if ordered else None
+
+    def name(self) -> str:
+        self.count += 1
+        return f"{self.count};"
+
+    @rule(kind=st.sampled_from([ThoughtDelta, TextDelta]), key=KEYS, blank=st.sampled_from(["", " ", "\n"]))
+    def delta(self, kind: type, key: int | None, blank: str) -> None:
+        text = blank + self.name()
+        self.said[kind] += text.strip()
+        self.waiting.append(kind(text, key))
+
+    @rule(kind=st.sampled_from([ThoughtDelta, TextDelta]), key=KEYS, blank=st.sampled_from(["", " ", "\n\n"]))
+    def blank(self, kind: type, key: int | None, blank: str) -> None:
+        self.waiting.append(kind(blank, key))
+
+    @rule(key=KEYS)
+    def call(self, key: int | None) -> None:
+        self.waiting.append(ToolOpened(self.name(), "f", key))
+
+    @rule(key=KEYS, text=st.sampled_from(["", " ", "{", "}", "{}", '"a":1']))
+    def argument(self, key: int | None, text: str) -> None:
+        self.arguments.append(text.strip())
+        self.waiting.append(ToolDelta(text, key))
+
+    @rule(key=KEYS, kind=st.sampled_from(["signature", "redacted", "encrypted", "thought_signature"]))
+    def seal(self, key: int | None, kind: str) -> None:
+        data = self.name()
+        self.seals.append(data)
+        self.waiting.append(seal(data, key, kind))
+
+    @rule(key=KEYS, kind=st.sampled_from(["thought", "text"]))
+    def open(self, key: int | None, kind: Literal["thought", "text"]) -> None:
+        self.waiting.append(Opened(kind, key))
+
+    @rule(event=st.one_of(st.builds(Closed, KEYS), st.just(Started()), st.just(Alive()), st.just(Finished("tool_use"))))
+    def other(self, event: Event) -> None:
+        self.waiting.append(event)
+
+    @rule(key=KEYS)
+    def opaque(self, key: int | None) -> None:
+        self.waiting += [OpaqueSeen("w", "k", Raw(b"{}")), OpaqueDelta("w", "c", Raw(b"{}"), key)]
+
+    @rule()
+    def feed(self) -> None:
+        events, self.waiting = self.waiting, []
+        self.give(events)
+
+    def give(self, events: list[Event]) -> None:
+        out = self.grammar.feed(self.calls.apply(events) if self.calls is not None else events)
+        self.watch.see(out)
+        for event in out:
+            if isinstance(event, ThoughtDelta | TextDelta):
+                self.given[type(event)] += "".join(event.text.split())
+
+    def teardown(self) -> None:
+        self.give([*self.waiting, Finished("end_turn"), Ended()])
+        assert self.watch.ended
+        assert self.grammar.feed([tx("late"), Ended()]) == []
+        assert self.given == self.said, "what is visible is given out, in its order"
+        codes = {notice.code for notice in self.notices}
+        lost = [data for data in self.seals if data not in self.watch.seals]
+        assert not lost or "seal_withheld" in codes, f"seals that vanished: {lost}"
+        assert len(self.watch.arguments) == sum(map(len, self.arguments)) or "call_delta_late" in codes
+
+
+Anything.TestCase.settings = settings(max_examples=200, stateful_step_count=40)
+TestAnything = Anything.TestCase

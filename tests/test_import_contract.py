@@ -24,7 +24,7 @@ LAYERS: list[set[str]] = [
     {"capabilities"},
     {"wires"},
     {"grammar", "fold", "call_order", "tool_offer", "markup", "framing"},
-    {"model"},
+    {"model", "blanks"},
     {"faults", "limits", "names"},
 ]
 """A part of the package may import itself and the rows below its own, not its neighbours."""

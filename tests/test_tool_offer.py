@@ -1,154 +1,166 @@
-"""Tools that only some wires know: offered as plain functions, and their calls turned back."""
+"""Tools that only some wires know: offered as functions, and their calls turned back."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.spelling import shape, th
 
-from thinkwire import StreamTranslator, translate_reply, translate_request
-from thinkwire.tool_offer import Offer
+from thinkwire.faults import Fault
+from thinkwire.model import (
+    Closed,
+    Event,
+    Extra,
+    Failed,
+    Message,
+    Notices,
+    Request,
+    Text,
+    Tool,
+    ToolChoice,
+    ToolDelta,
+    ToolOpened,
+    ToolUse,
+)
+from thinkwire.tool_offer import CallsBack, Known, Offer, offer_tools
 
-CODEX = {
-    "model": "gpt-5.6",
-    "input": [{"role": "user", "content": "go"}],
-    "tools": [
-        {"type": "custom", "name": "apply_patch", "description": "Patches.", "format": {"type": "text"}},
-        {
-            "type": "namespace",
-            "name": "docs",
-            "description": "All about docs.",
-            "tools": [
-                {"type": "function", "name": "find", "description": "Finds."},
-                {"type": "custom", "name": "note"},
-            ],
-        },
-        {"type": "tool_search", "execution": "client", "description": "Searches.", "parameters": {"type": "object"}},
-    ],
-}
-
-
-def offered(request: dict[str, Any], target: str = "openai-chat") -> tuple[dict[str, Any], Offer]:
-    made = translate_request(json.dumps(request).encode(), source="openai-responses", target=target, model="m")
-    return json.loads(made.body), made.tools
-
-
-def chat(name: str, arguments: str) -> bytes:
-    call = {"index": 0, "id": "call_1", "function": {"name": name, "arguments": arguments}}
-    chunk = {"choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}
-    return b"data: " + json.dumps(chunk).encode() + b"\n\ndata: [DONE]\n\n"
+FREE = Tool("apply_patch", "Patches.", kind="freeform")
+GROUPED = Tool("list", "Lists.", msgspec.Raw(b"{}"), namespace="files")
+PLAIN = Tool("now")
 
 
-def turned_back(offer: Offer, name: str, arguments: str) -> dict[str, Any]:
-    """The call as the client gets it."""
-    t = StreamTranslator(source="openai-chat", target="openai-responses", tools=offer)
-    events = [line[6:] for line in (t.feed(chat(name, arguments)) + t.finish()).splitlines() if line[:5] == b"data:"]
-    item: dict[str, Any] = json.loads(events[-1])["response"]["output"][0]
-    return {key: value for key, value in item.items() if key not in ("id", "status")}
+def offered(request: Request, native: frozenset[str] = frozenset()) -> tuple[Request, Offer, list[str]]:
+    notices = Notices()
+    plain, offer = offer_tools(request, native, notices)
+    return plain, offer, [notice.code for notice in notices]
 
 
-def test_all_are_functions_elsewhere() -> None:
-    body, offer = offered(CODEX)
-    functions = [tool["function"] for tool in body["tools"]]
-    assert [function["name"] for function in functions] == ["apply_patch", "docs__find", "docs__note", "tool_search"]
-    assert functions[0]["parameters"]["required"] == functions[2]["parameters"]["required"] == ["input"]
-    assert functions[1]["description"] == "All about docs.\n\nFinds."
-    assert set(offer.known) == {"apply_patch", "docs__find", "docs__note", "tool_search"}
+def test_plain_functions_are_not_touched() -> None:
+    request = Request(tools=[PLAIN], messages=[Message("assistant", [ToolUse("1", "now", "{}")])])
+    plain, offer, codes = offered(request)
+    assert plain is request
+    assert offer
+    assert not offer.known
+    assert codes == []
+
+
+def test_no_tools_are_no_offer() -> None:
+    assert not offered(Request())[1]
+
+
+def test_a_free_form_tool_is_a_function_of_one_text() -> None:
+    plain, offer, codes = offered(Request(tools=[FREE, PLAIN]))
+    tool = plain.tools[0]
+    assert (tool.name, tool.kind) == ("apply_patch", "function")
+    assert tool.description is not None and tool.description.startswith("Patches.\n\n")
+    assert json.loads(bytes(tool.schema or b""))["required"] == ["input"]
+    assert plain.tools[1] is PLAIN
+    assert offer.known == {"apply_patch": Known("apply_patch", None, True)}
+    assert codes == ["converted"]
+
+
+def test_a_grammar_goes_into_the_description() -> None:
+    form = msgspec.Raw(b'{"type":"grammar","syntax":"lark","definition":"start: WORD"}')
+    tool = msgspec.structs.replace(FREE, extra=Extra("openai-responses", {"format": form}))
+    description = offered(Request(tools=[tool]))[0].tools[0].description
+    assert description is not None and description.endswith("lark grammar:\nstart: WORD")
+    for bad in (b"5", b'{"definition":7}', b"[]"):
+        tool = msgspec.structs.replace(FREE, extra=Extra("w", {"format": msgspec.Raw(bad)}))
+        assert offered(Request(tools=[tool]))[0].tools[0].name == "apply_patch"
+
+
+def test_a_namespace_is_part_of_the_name() -> None:
+    plain, offer, codes = offered(Request(tools=[GROUPED], tool_choice=ToolChoice("tool", "list")))
+    assert (plain.tools[0].name, plain.tools[0].namespace) == ("files__list", None)
+    assert plain.tools[0].schema == GROUPED.schema
+    assert plain.tool_choice == ToolChoice("tool", "files__list")
+    assert offer.known == {"files__list": Known("list", "files", False)}
+    assert codes == ["converted"]
+
+
+def test_what_the_target_has_is_left_to_it() -> None:
+    request = Request(tools=[FREE, GROUPED])
+    assert offered(request, frozenset({"freeform", "namespace"}))[0] is request
+    plain, _, _ = offered(request, frozenset({"namespace"}))
+    assert [tool.kind for tool in plain.tools] == ["function", "function"]
+    assert plain.tools[1] is GROUPED
+
+
+def test_calls_in_the_history_are_the_functions_calls() -> None:
+    use = ToolUse("1", "apply_patch", 'a "b"', freeform=True, extra=Extra("w", {"x": msgspec.Raw(b"1")}))
+    other = ToolUse("2", "list", "{}", namespace="files")
+    said = Message("assistant", [Text("a"), use, other])
+    user = Message("user", [Text("q")])
+    plain, _, _ = offered(Request(messages=[user, said]))
+    assert plain.messages[0] is user
+    assert plain.messages[1].blocks == [
+        Text("a"),
+        ToolUse("1", "apply_patch", '{"input":"a \\"b\\""}'),
+        ToolUse("2", "files__list", "{}"),
+    ]
+    assert said.blocks[1] is use, "the request that came is not changed"
+
+
+@given(st.text(max_size=100), st.text(max_size=100))
+def test_names_are_legal_and_keep_apart(one: str, other: str) -> None:
+    tools = [Tool(one, namespace="n"), Tool(other, namespace="n")]
+    plain, offer, _ = offered(Request(tools=tools))
+    names = [tool.name for tool in plain.tools]
+    for name in names:
+        assert len(name) <= 64
+        assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+    assert (names[0] == names[1]) == (one == other)
+    assert offer.known[names[0]].name == one
+
+
+# ---- and back --------------------------------------------------------------------------------------------------------
+
+OFFER = Offer(True, {"patch": Known("apply_patch", "n", True), "files__list": Known("list", "files", False)})
+
+
+def back(events: list[Event]) -> tuple[list[Event], list[str]]:
+    notices = Notices()
+    turned = CallsBack(OFFER, notices)
+    return [event for one in events for event in turned.apply([one])], [notice.code for notice in notices]
+
+
+def test_a_call_of_the_function_is_one_of_the_tool() -> None:
+    out, codes = back([ToolOpened("1", "files__list", 0), ToolDelta("{}", 0), Closed(0)])
+    assert out[0] == ToolOpened("1", "list", 0, namespace="files")
+    assert shape(out) == "U:1( {} )"
+    assert codes == []
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "item"),
+    ("pieces", "text", "codes"),
     [
-        (
-            "apply_patch",
-            '{"input":"*** Begin\\n"}',
-            {"type": "custom_tool_call", "call_id": "call_1", "name": "apply_patch", "input": "*** Begin\n"},
-        ),
-        (
-            "docs__find",
-            '{"q": 1}',
-            {
-                "type": "function_call",
-                "call_id": "call_1",
-                "name": "find",
-                "namespace": "docs",
-                "arguments": '{"q": 1}',
-            },
-        ),
-        (
-            "docs__note",
-            '{"input":"x"}',
-            {"type": "custom_tool_call", "call_id": "call_1", "name": "note", "namespace": "docs", "input": "x"},
-        ),
-        (
-            "tool_search",
-            '{"query":"cal"}',
-            {
-                "type": "tool_search_call",
-                "call_id": "call_1",
-                "execution": "client",
-                "arguments": {"query": "cal"},
-            },
-        ),
+        (['{"inp', 'ut":"a\\nb"}'], "a⏎b", []),
+        (['{"input":""}'], "", []),
+        (['{"input":"a","more":1}'], '{"input":"a","more":1}', ["bad_arguments"]),
+        (["just␣text"], "just␣text", ["bad_arguments"]),
+        (['{"input":5}'], '{"input":5}', ["bad_arguments"]),
+        ([], "", ["bad_arguments"]),
     ],
 )
-def test_calls_come_back_as_the_client_knows_them(name: str, arguments: str, item: dict[str, Any]) -> None:
-    _, offer = offered(CODEX)
-    assert turned_back(offer, name, arguments) == item
+def test_the_text_of_a_free_form_call(pieces: list[str], text: str, codes: list[str]) -> None:
+    out, seen = back([ToolOpened("1", "patch", 0), *(ToolDelta(piece, 0) for piece in pieces), Closed(0)])
+    assert out[0] == ToolOpened("1", "apply_patch", 0, freeform=True, namespace="n")
+    assert shape(out[1:]) == " ".join(filter(None, [text, ")"]))
+    assert seen == codes
 
 
-def test_whole_replies_too() -> None:
-    _, offer = offered(CODEX)
-    call = {"id": "call_1", "function": {"name": "docs__find", "arguments": "{}"}}
-    body = json.dumps({"choices": [{"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}).encode()
-    made = translate_reply(body, source="openai-chat", target="openai-responses", tools=offer)
-    assert json.loads(made.body)["output"][0]["namespace"] == "docs"
+def test_a_cut_call_gives_what_there_was() -> None:
+    out, _ = back([ToolOpened("1", "patch", 0), ToolDelta('{"input":"a', 0), Failed(Fault("cut", "…"))])
+    assert shape(out) == 'U:1( {"input":"a !cut'
 
 
-def test_what_a_search_found_is_offered_from_then_on() -> None:
-    found = [{"type": "namespace", "name": "cal", "tools": [{"type": "function", "name": "create"}]}]
-    loop = [
-        *CODEX["input"],
-        {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {"query": "cal"}},
-        {"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": found},
-    ]
-    before, _ = offered(CODEX)
-    body, offer = offered(CODEX | {"input": loop})
-    assert body["tools"][:-1] == before["tools"], "what was offered before stays in front"
-    assert body["tools"][-1]["function"]["name"] == "cal__create"
-    assert body["messages"][1]["tool_calls"][0]["function"] == {"name": "tool_search", "arguments": '{"query": "cal"}'}
-    assert json.loads(body["messages"][2]["content"]) == found
-    assert turned_back(offer, "cal__create", "{}")["namespace"] == "cal"
-    again, _ = offered(CODEX | {"input": [*loop, *loop[1:]]})
-    assert again["tools"] == body["tools"], "found twice is offered once"
-
-
-def test_on_its_own_wire_nothing_is_offered_twice() -> None:
-    found = [{"type": "function", "name": "create"}]
-    output = {"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": found}
-    body, _ = offered(CODEX | {"input": [output]}, "openai-responses")
-    assert body["tools"] == CODEX["tools"]
-    assert body["input"] == [output]
-
-
-def test_a_search_of_the_server_stays_there() -> None:
-    tools = [{"type": "tool_search"}, {"type": "function", "name": "f", "defer_loading": True}]
-    made = translate_request(
-        json.dumps({"model": "a", "input": "q", "tools": tools}).encode(),
-        source="openai-responses",
-        target="openai-chat",
-        model="m",
-    )
-    assert [tool["function"]["name"] for tool in json.loads(made.body)["tools"]] == ["f"]
-    assert "not_carried" in {notice.code for notice in made.notices}
-
-
-def test_calls_of_the_history_are_written_as_functions() -> None:
-    history = [
-        {"type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": 'a "b"'},
-        {"type": "custom_tool_call_output", "call_id": "c1", "output": "ok"},
-    ]
-    body, _ = offered(CODEX | {"input": history}, "anthropic")
-    assert body["messages"][0]["content"][0]["input"] == {"input": 'a "b"'}
-    assert body["messages"][1]["content"][0]["content"] == "ok"
+def test_other_calls_pass() -> None:
+    events: list[Event] = [th("r"), ToolOpened("1", "other", 0), ToolDelta("{}", 0), Closed(0)]
+    assert back(events)[0] == events
+    calls = CallsBack(OFFER, Notices())
+    only = [th("r")]
+    assert calls.apply(only) is only

@@ -8,6 +8,9 @@ nothing can be added to. It knows no wire, and costs nothing while no call is op
 
 from __future__ import annotations
 
+import re
+from collections import deque
+
 import msgspec
 
 from thinkwire import limits
@@ -17,6 +20,7 @@ from thinkwire.model import (
     Ended,
     Event,
     Failed,
+    Key,
     OpaqueDelta,
     OpaqueSeen,
     Opened,
@@ -28,6 +32,7 @@ from thinkwire.model import (
 )
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_STRUCTURE = re.compile(r'\\(?:.|\Z)|["{}]', re.DOTALL)
 _OPENING = (ToolOpened, Opened, OpaqueSeen, TextDelta, ThoughtDelta)
 _WITHIN = (ToolDelta, Sealed, Closed, OpaqueDelta)
 
@@ -38,7 +43,9 @@ class CallOrder:
     def __init__(self) -> None:
         self._open: ToolOpened | None = None
         self._arguments: list[str] = []
-        self._waiting: list[list[Event]] = []  # one list per block
+        self._balance = _Balance()  # of these, followed only while something waits
+        self._waiting: deque[list[Event]] = deque()  # one list per block
+        self._newest: dict[Key, list[Event]] = {}  # the last of them, by the key of the block
         self._size = 0
 
     def apply(self, events: list[Event]) -> list[Event]:
@@ -65,22 +72,29 @@ class CallOrder:
                 return
             self._open = None
         if isinstance(event, ToolOpened):
-            self._open = event
-            self._arguments.clear()
+            self._begin(event, [])
         out.append(event)
+
+    def _begin(self, call: ToolOpened, arguments: list[str]) -> None:
+        self._open = call
+        self._arguments = arguments
+        self._balance = _Balance()
 
     def _within(self, event: ToolDelta | Sealed | Closed | OpaqueDelta, out: list[Event]) -> None:
         """Something that belongs to a block that is open or waits."""
         if self._open is not None and event.key != self._open.key:
-            for block in reversed(self._waiting):
-                if getattr(block[0], "key", None) == event.key:
-                    self._hold(event, block, out)
-                    return
+            block = self._newest.get(event.key)
+            if block is not None:
+                self._hold(event, block, out)
+                return
         out.append(event)
         if self._open is None or event.key != self._open.key:
             return
         if isinstance(event, ToolDelta):
             self._arguments.append(event.text)
+            if self._waiting and self._balance.ends(event.text) and self._complete():
+                self._open = None
+                self._promote(out)
         elif isinstance(event, Closed):
             self._open = None
             self._promote(out)
@@ -110,26 +124,33 @@ class CallOrder:
             if runs_on and getattr(first, "key", None) == getattr(event, "key", None):
                 self._hold(event, last, out)
                 return
+        if last is None:
+            self._balance.ends("".join(self._arguments))
         block: list[Event] = []
         self._waiting.append(block)
+        self._newest[getattr(event, "key", None)] = block
         self._hold(event, block, out)
 
     def _hold(self, event: Event, block: list[Event], out: list[Event]) -> None:
         self._size += len(getattr(event, "text", ""))
-        if self._size > limits.HELD_CALLS:
-            self._flush(out)
-            out.append(Failed(WireFault("limit", f"more than {limits.HELD_CALLS} characters wait for a call to end")))
-        else:
+        if self._size <= limits.HELD_CALLS and len(self._waiting) <= limits.BLOCKS:
             block.append(event)
+            return
+        what = f"{limits.HELD_CALLS} characters" if self._size > limits.HELD_CALLS else f"{limits.BLOCKS} blocks"
+        self._flush(out)
+        out.append(Failed(WireFault("limit", f"more than {what} wait for a call to end")))
 
     def _promote(self, out: list[Event]) -> None:
         """The open call has ended: what waited goes out, up to the next call that is not finished itself."""
         while self._waiting and self._open is None:
-            block = self._waiting.pop(0)
+            block = self._waiting.popleft()
             first = block[0]
+            if self._newest.get(getattr(first, "key", None)) is block:
+                del self._newest[getattr(first, "key", None)]
             if isinstance(first, ToolOpened) and not any(isinstance(e, Closed) for e in block):
-                self._open = first
-                self._arguments = [e.text for e in block if isinstance(e, ToolDelta)]
+                self._begin(first, [e.text for e in block if isinstance(e, ToolDelta)])
+                if self._waiting and self._balance.ends("".join(self._arguments)) and self._complete():
+                    self._open = None
             out += block
         if not self._waiting:
             self._size = 0
@@ -138,4 +159,33 @@ class CallOrder:
         for block in self._waiting:
             out += block
         self._waiting.clear()
+        self._newest.clear()
         self._open = None
+
+
+class _Balance:
+    """Follows the braces of a JSON text that comes in pieces, each character looked at once."""
+
+    __slots__ = ("_depth", "_escaped", "_over", "_string")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._string = False
+        self._escaped = False  # the last character was a backslash
+        self._over = False  # the outermost object has ended: said once
+
+    def ends(self, text: str) -> bool:
+        """Whether the outermost object ends in this piece."""
+        if self._over or not text:
+            return False
+        start, self._escaped = int(self._escaped), False
+        for match in _STRUCTURE.finditer(text, start):
+            mark = match[0]
+            if mark == '"':
+                self._string = not self._string
+            elif mark == "\\":
+                self._escaped = True
+            elif not self._string and mark in "{}":
+                self._depth += 1 if mark == "{" else -1
+                self._over = self._over or self._depth <= 0
+        return self._over

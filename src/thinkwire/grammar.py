@@ -21,6 +21,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from thinkwire import limits
+from thinkwire.blanks import Blanks
 from thinkwire.faults import WireFault
 from thinkwire.model import (
     Alive,
@@ -70,9 +71,8 @@ class Grammar:
         self._seal: Seal | None = None  # of the open block
         self._places: dict[Key, int] = {}  # source key → index of its closed block, for late seals
 
-        self._blanks: list[str] = []  # leading blanks of a block that is not open yet
-        self._blank_kind: Kind = None
-        self._blank_size = 0
+        self._blank_text = Blanks()  # leading blanks of a block that is not open yet
+        self._blank_thought = Blanks()
         self._last_thought = -1  # index of the newest block of reasoning
         self._opaque_blocks = False
 
@@ -191,28 +191,16 @@ class Grammar:
 
     def _hold_blank(self, event: ThoughtDelta | TextDelta) -> bool:
         """Keeps blanks back; False when there are too many to be the space in front of something."""
-        kind = type(event)
-        if kind is ThoughtDelta and self._blank_kind is TextDelta:
-            return True  # blank reasoning is absent, blank text is kept for the text that follows
-        if kind is not self._blank_kind:
-            self._blanks.clear()
-            self._blank_kind = kind
-            self._blank_size = 0
-        self._blank_size += len(event.text)
-        if self._blank_size > limits.BLANKS:
+        held = self._blank_thought if type(event) is ThoughtDelta else self._blank_text
+        if held.size + len(event.text) > limits.BLANKS:
             return False
-        self._blanks.append(event.text)
+        held.add(event.text)
         return True
 
     def _blanks_of(self, kind: Kind) -> str:
         """The blanks that waited for a block of this kind. Blank reasoning does not outlive the next block."""
-        if self._blank_kind is not kind:
-            if self._blank_kind is ThoughtDelta:
-                self._blanks.clear()
-            return ""
-        blanks = "".join(self._blanks)
-        self._blanks.clear()
-        return blanks
+        thought = self._blank_thought.take()
+        return thought if kind is ThoughtDelta else self._blank_text.take()
 
     def _keep_blanks(self) -> None:
         """At the end, blank text that waited for a visible character is text after all; a blank thought is none."""
@@ -313,7 +301,8 @@ class Grammar:
     # ---- calls ---------------------------------------------------------------------------------------------------
 
     def _call(self, event: ToolOpened) -> None:
-        self._blanks.clear()  # blank text in front of a call is no text (seed 000: a template's line ends)
+        self._blank_thought.take()
+        self._blank_text.take()  # blank text in front of a call is no text (seed 000: a template's line ends)
         self._begin(ToolDelta, event.key, event)
         self._called = True
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from tests.conformance.compare import read_stream, read_whole
 from tests.conformance.run import read_complete
 from tests.conformance.wires.registry import WIRES
+from tests.lines import lines_run
 
 from thinkwire import StreamTranslator, WireFault, limits, translate_reply
 
@@ -89,32 +88,35 @@ def test_many_choices_make_few_notices(target: str) -> None:
     assert read_complete(target, output).outcome in {"done", "failed"}
 
 
-def seconds(target: str, delta: bytes, count: int, markup: str = "auto") -> float:
-    chunk = b'data: {"choices":[{"index":0,"delta":{"content":"' + delta + b'"}}]}\n\n'
+def work(target: str, delta: bytes, count: int, markup: str) -> int:
+    """Lines of code that ran for so many deltas; characters that are looked at are counted in tests/markup."""
     t = StreamTranslator(source="openai-chat", target=target, markup=markup)
-    begun = time.process_time()
-    for _ in range(count):
-        t.feed(chunk)
-    t.finish()
-    return time.process_time() - begun
+    chunk = b'data: {"choices":[{"index":0,"delta":{' + delta + b"}}]}\n\n"
+    return lines_run(lambda: [t.feed(chunk) for _ in range(count)] and t.finish())
 
 
 @pytest.mark.parametrize(
     ("delta", "markup"),
     [
-        (b"x", "auto"),
-        (b"<", "think-anywhere"),
-        (b"`", "think-anywhere"),
-        (b"<think ", "think-anywhere"),
-        (b"\\n", "think"),
-        (b"<think>", "think"),
+        (b'"content":"x"', "auto"),
+        (b'"content":"<"', "think-anywhere"),
+        (b'"content":"`"', "think-anywhere"),
+        (b'"content":"<think "', "think-anywhere"),
+        (b'"content":"\\n"', "think"),
+        (b'"content":"<think>"', "think"),
+        (b'"content":"<think>a</think>"', "think-anywhere"),
+        (b'"content":"<|channel|>"', "harmony"),
+        (b'"reasoning_content":"r","content":"<think>r"', "think"),
+        (b'"reasoning_content":" "', "think"),
+        (b'"content":5', "think"),
+        (b'"content":"\\ud83e"', "think"),
+        (b'"reasoning_details":[{"type":"reasoning.text","text":"r","signature":"s"}]', "think"),
+        (b'"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}},{"index":1,"id":"d"}]', "think"),
     ],
 )
-def test_time_is_linear(delta: bytes, markup: str) -> None:
-    """Four times the input takes about four times as long; a quadratic step would take sixteen."""
-    small = min(seconds("anthropic", delta, 1500, markup) for _ in range(3))
-    large = min(seconds("anthropic", delta, 6000, markup) for _ in range(2))
-    assert large < 9 * small + 0.02
+def test_work_is_linear(delta: bytes, markup: str) -> None:
+    """Four times the input is about four times the work; a quadratic step would be sixteen times."""
+    assert work("anthropic", delta, 400, markup) < 5 * work("anthropic", delta, 100, markup) + 2000
 
 
 # ---- whole replies --------------------------------------------------------------------------------------------------

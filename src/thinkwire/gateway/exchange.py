@@ -428,6 +428,13 @@ class Exchange:
         self._writer.cut()
         self._close("client.stream.stalled")
 
+    def shut_down(self) -> None:
+        """The gateway stops: an ending in the client's own wire is better than a connection that breaks."""
+        phase = "stream" if self._relay is not None else "headers"
+        self._abandon(
+            Fault("overloaded", "this gateway is being shut down", blame="gateway", phase=phase, status=503)  # type: ignore[arg-type]
+        )
+
     def _too_long(self) -> None:
         self._target = len(self._targets) - 1
         self._tries = self._setup.limits.retries

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from enum import Enum
 
+from thinkwire.blanks import Blanks
 from thinkwire.markup.marks import Hit, Wait
 from thinkwire.markup.plan import Plan
-from thinkwire.markup.thought import Blanks
 from thinkwire.model.events import Noted, TextDelta
 
 _AHEAD = 4096
@@ -105,19 +105,36 @@ class Echo:
     """A field's text beside an inline thought that came first. `thought` grows as the thought does."""
 
     def __init__(self, thought: list[str]) -> None:
-        self._thought = thought
+        self.thought = thought
         self._piece = 0
         self._offset = 0
+        self._lead = ""  # blanks that the field began with
         self._blanks = ""  # that the thought may still say
         self._begun = False
 
-    def repeats(self, text: str) -> bool:
-        """Whether all that the field has said so far, with this text, the thought has said before."""
-        text = self._blanks + (text if self._begun else text.lstrip())
-        self._begun = self._begun or bool(text)
-        at, self._piece, self._offset = compare(text, self._thought, self._piece, self._offset)
+    def unsaid(self, text: str) -> str:
+        """What the field has said with this text, and the thought has not. Empty while it only repeats. Where it goes
+        on behind the thought's end that is what it says more; where it went another way it is all from its beginning,
+        so that what was swallowed does not depend on how the field was cut."""
+        if not self._begun:
+            rest = text.lstrip()
+            self._lead += text[: len(text) - len(rest)]
+            self._begun = bool(rest)
+            text = rest
+        text = self._blanks + text
+        at, self._piece, self._offset = compare(text, self.thought, self._piece, self._offset)
         self._blanks = text[at:]
-        return not self._blanks or self._blanks.isspace()
+        if not self._blanks or self._blanks.isspace():
+            return ""
+        if self.exhausted:
+            return self._blanks
+        same = [*self.thought[: self._piece], self.thought[self._piece][: self._offset]]
+        return self._lead + "".join(same) + self._blanks
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the field has said all of the thought."""
+        return self._piece == len(self.thought)
 
 
 class _Reading(Enum):
@@ -128,13 +145,14 @@ class _Reading(Enum):
 
 
 class Mirror:
-    """The content beside a field. `add` takes the field's text, `feed` the content; `done` when nothing will change."""
+    """The content beside a field. `add` takes the field's text, `feed` the content; `done` when nothing will change.
+    With an `opener` the copy has begun already."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, opener: str | None = None) -> None:
         self._plan = plan
-        self._reading = _Reading.HEAD
+        self._reading = _Reading.HEAD if opener is None else _Reading.COPY
         self._held = ""  # the beginning of a marker
-        self._opener = ""  # as it was written
+        self._opener = opener or ""  # as it was written
         self._before = Blanks()  # behind it
         self._after = Blanks()  # that the copy ends with and the field does not
 

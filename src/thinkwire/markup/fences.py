@@ -126,6 +126,7 @@ class Code:
         else:
             self._indent = -1
             self._run = 0
+            self._trail = False
 
 
 _STEPS = (Code._plain, Code._inline, Code._fence)

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from thinkwire import limits
+from thinkwire.blanks import Blanks
 from thinkwire.faults import Misuse
 from thinkwire.markup.attributes import Tag, TagReader, is_self_closing, read_attributes
 from thinkwire.markup.channels import Message, read_header
@@ -26,7 +27,7 @@ from thinkwire.markup.fences import Code
 from thinkwire.markup.marks import NOTHING, Answer, Hit, Mark, Marks, Role, Wait
 from thinkwire.markup.plan import plan_of
 from thinkwire.markup.profiles import Profile
-from thinkwire.markup.thought import Blanks, Item, TagRead, Thought
+from thinkwire.markup.thought import Item, TagRead, Thought
 from thinkwire.model.events import Noted, TextDelta, ThoughtDelta
 
 _PIECE = 4096
@@ -150,6 +151,11 @@ class Scanner:
         if self._mode is Mode.FRESH:
             return self._thought.opener + self._thought.blanks.peek() + self._held
         return self._gap.peek() + self._held if self._mode is Mode.HEAD else ""
+
+    def abandon(self) -> tuple[str, str]:
+        """Of the thought that is open: its opener with the blanks behind it, and what of it was not given out yet."""
+        tag = self._tag.raw if self._tag is not None else ""
+        return self._thought.opener + self._thought.before, self._thought.blanks.peek() + tag + self._held
 
     # ---- reading -------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from thinkwire.blanks import Blanks
 from thinkwire.markup.beside import Echo, Edges, Mirror
 from thinkwire.markup.plan import plan_of
 from thinkwire.markup.profiles import Profile
@@ -60,6 +61,7 @@ class MarkupStage:
         self._called = False  # a call was seen
         self._thought: list[str] = []  # the inline thought that is open, as long as there is no answer
         self._echo: Echo | None = None  # of the first inline thought, in the field
+        self._field_blanks = Blanks()  # that the field began with, beside an inline thought
         self._attributed = False  # this tag had its thought in an attribute
 
     def apply(self, events: list[Event]) -> list[Event]:
@@ -80,7 +82,9 @@ class MarkupStage:
     # ---- text ----------------------------------------------------------------------------------------------------
 
     def _text(self, event: TextDelta, out: list[Event]) -> None:
-        if event.refusal:
+        if event.refusal:  # never read, and never overtaken by what was held
+            if self._running:
+                self._end_run(out, cut=True)
             self._end_field(out)
             out.append(event)
             return
@@ -148,14 +152,21 @@ class MarkupStage:
     # ---- reasoning of a field ------------------------------------------------------------------------------------
 
     def _field(self, event: ThoughtDelta, out: list[Event]) -> None:
-        if event.tagged or (self._mirror is None and not event.text.strip()):
+        if event.tagged:
             out.append(event)
             return
+        if self._mirror is None and not event.text.strip():
+            self._blank_field(event, out)
+            return
         if self._mirror is None:
-            if self._repeats_inline(event.text):
+            text = self._unsaid(self._field_blanks.take() + event.text)
+            if text and self._goes_on_with(text, out):
+                return
+            if not text:
                 out.append(Noted("reasoning_duplicate"))
                 return
             self._turn_to_field(out)
+            event = ThoughtDelta(text, event.key)
         edges = self._edges
         if edges is None or (event.key is None and edges.pass_by(event.text)):
             self._give_field(event, out)
@@ -168,11 +179,37 @@ class MarkupStage:
             if edges.removed > removed:
                 out.append(Noted("stray_marker"))
 
-    def _repeats_inline(self, text: str) -> bool:
-        """Whether the field says again what an inline thought has said already."""
+    def _blank_field(self, event: ThoughtDelta, out: list[Event]) -> None:
+        """Blanks make no thought of a field. Beside an inline thought they wait for what may follow them."""
+        inside = self._scanner is not None and self._scanner.inside
+        if not inside and self._echo is None:
+            out.append(event)
+        elif self._field_blanks.add(event.text):
+            self._field_blanks.take()
+
+    def _unsaid(self, text: str) -> str:
+        """What of the field's text an inline thought has not said already."""
         if self._echo is None and self._thought:
             self._echo = Echo(self._thought)
-        return self._echo is not None and self._echo.repeats(text)
+        return text if self._echo is None else self._echo.unsaid(text)
+
+    def _goes_on_with(self, text: str, out: list[Event]) -> bool:
+        """The field has repeated the inline thought that is open and is ahead of it now: it goes on in the same
+        thought, and what the content still has of it is the copy."""
+        assert self._scanner is not None
+        echo = self._echo
+        if echo is None or echo.thought is not self._thought or not echo.exhausted or not self._scanner.inside:
+            return False
+        opener, pending = self._scanner.abandon()
+        self._scanner = None
+        said = "".join(self._thought)
+        self._mirror = Mirror(self._plan, opener)
+        self._mirror.add(said)
+        self._mirror.add(text)
+        out.append(ThoughtDelta(text))
+        self._give_beside(self._mirror.feed(said + pending), out)
+        self._rest(out)
+        return True
 
     def _turn_to_field(self, out: list[Event]) -> None:
         """From here on the text is not scanned. An opener that nothing followed yet may be the mirror's."""
@@ -225,7 +262,7 @@ class MarkupStage:
         self._end_field(out)
         if self._scanner is not None:
             self._give(self._scanner.interrupt(cut), out)
-            self._thought.clear()
+            self._thought = []
         elif self._mirror is not None and self._mirror.begun:
             self._give_beside(self._mirror.finish(), out)
             self._rest(out)
@@ -271,8 +308,11 @@ class MarkupStage:
         out.append(event)
 
     def _over(self, event: Ended | Failed, out: list[Event]) -> None:
-        self._flush(out)
-        out.append(event)
+        last: list[Event] = []
+        self._flush(last)
+        if isinstance(event, Failed):  # a block that is open stays open in front of an error
+            last = [item for item in last if not (isinstance(item, Closed) and item.cut)]
+        out += [*last, event]
 
     def _flush(self, out: list[Event]) -> bool:
         """Everything that was held is given out. Whether a thought with some text was cut."""

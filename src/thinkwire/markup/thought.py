@@ -12,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from thinkwire import limits
+from thinkwire.blanks import Blanks
 from thinkwire.model.events import Closed, Noted, TextDelta, ThoughtDelta
 
 
@@ -25,41 +26,13 @@ Item: TypeAlias = TextDelta | ThoughtDelta | Closed | Noted | TagRead
 """What a scanner gives. A complete thought is its deltas and one `Closed`."""
 
 
-class Blanks:
-    """Blank space that is held until it is known what it is."""
-
-    __slots__ = ("_pieces", "size")
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self.size = 0
-
-    def __bool__(self) -> bool:
-        return self.size > 0
-
-    def add(self, blanks: str) -> bool:
-        """Takes more; true when it is too much to be held."""
-        self._pieces.append(blanks)
-        self.size += len(blanks)
-        return self.size >= limits.BLANKS
-
-    def peek(self) -> str:
-        return "".join(self._pieces)
-
-    def take(self) -> str:
-        blanks = "".join(self._pieces)
-        self._pieces.clear()
-        self.size = 0
-        return blanks
-
-
 class Thought:
     """`begin`, then `lead` with the blanks in front, `enter` at the first character, `add` with text, `end` or `cut`.
 
     `opener` is the marker as it was written; without one, no marker began this thought.
     """
 
-    __slots__ = ("_before", "_content", "_goes_on", "blanks", "opener")
+    __slots__ = ("_content", "_goes_on", "before", "blanks", "opener")
 
     def __init__(self) -> None:
         self.begin("")
@@ -68,7 +41,7 @@ class Thought:
         """`goes_on`: this is the rest of a thought, behind a call."""
         self.opener = opener
         self.blanks = Blanks()
-        self._before = ""
+        self.before = ""
         self._content = False
         self._goes_on = goes_on
 
@@ -84,7 +57,7 @@ class Thought:
         return self.blanks.size >= limits.BLANKS
 
     def enter(self) -> None:
-        self._before = self.blanks.take()
+        self.before = self.blanks.take()
 
     def add(self, text: str, out: list[Item]) -> None:
         """Gives text of the thought, but for the blanks that it ends with."""
@@ -106,7 +79,7 @@ class Thought:
         """The thought is complete."""
         after = self.blanks.take()
         if self._content:
-            out.append(Closed(None, self._before, after))
+            out.append(Closed(None, self.before, after))
         elif not self._goes_on:
             out.append(Noted("empty_thought"))
 
@@ -117,7 +90,7 @@ class Thought:
         if self._content:
             if blanks:
                 self._give(blanks, out)
-            out.append(Closed(None, self._before, "", True))
+            out.append(Closed(None, self.before, "", True))
         elif not self.opener:
             if blanks:
                 out.append(TextDelta(blanks))

@@ -32,7 +32,7 @@ _objects = msgspec.json.Decoder(list[_Object])
 _content = msgspec.json.Decoder(str | list[_Object])
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _string = msgspec.json.Decoder(str)
-_integer = msgspec.json.Decoder(int)
+_integer = msgspec.json.Decoder(int | float)
 _number = msgspec.json.Decoder(float)
 _boolean = msgspec.json.Decoder(bool)
 _strings = msgspec.json.Decoder(list[str])
@@ -126,10 +126,15 @@ class Fields:
         return value
 
     def integer(self, name: str) -> int | None:
+        """An integer; to JSON, and to many clients, 5.0 is one."""
         value = self._take(name, _integer)
-        if value is not None and not -_LARGEST <= value <= _LARGEST:
+        if value is None:
+            return None
+        if not -_LARGEST <= value <= _LARGEST:
             raise self.fault(name, "is out of range")
-        return value
+        if isinstance(value, float) and not value.is_integer():
+            raise self.fault(name, "expected an integer")
+        return int(value)
 
     def number(self, name: str) -> float | None:
         return self._take(name, _number)

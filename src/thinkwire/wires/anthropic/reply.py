@@ -120,7 +120,9 @@ class ReplyDecoder(SSEReplyDecoder):
 
     def _delta(self, index: int, delta: schema.Delta, data: bytes) -> None:
         kind = delta.type
-        if index in self._opaque:
+        if not kind:
+            self.notices.add("bad_field", "delta.type", "a delta without a type")
+        elif index in self._opaque:
             self._opaque[index].append(self._raw_delta(data))
         elif index in self._dropped:
             pass
@@ -133,10 +135,8 @@ class ReplyDecoder(SSEReplyDecoder):
         elif kind == "signature_delta":
             if delta.signature:
                 self.out.append(_signature(delta.signature, index))
-        elif kind:
-            self.out.append(OpaqueDelta(WIRE, kind, msgspec.Raw(self._raw_delta(data)), index))
         else:
-            self.notices.add("bad_field", "delta.type", "a delta without a type")
+            self.out.append(OpaqueDelta(WIRE, kind, msgspec.Raw(self._raw_delta(data)), index))
 
     def _raw_delta(self, data: bytes) -> bytes:
         return self._readable(msgspec.json.decode(data, type=schema.DeltaOnly).delta)
