@@ -1,9 +1,9 @@
-"""Runs the coding agents that people use through the gateway, each against every persona of the lab, with a real tool call.
+"""Runs coding agents that people use through the gateway, each against every persona of the lab, with a real tool call.
 
-`make agents` installs them from npm into .cache/agents, runs them headless and writes docs/agents.md. Nothing leaves the
-machine but the installation. For each pair it checks that the agent ended well, that the tool ran and its result reached
-the answer, that no markup of thoughts was shown, and whether the first turn's thought is back at the backend in the second
-request, where that backend wants it. Fails if one of these does.
+`make agents` installs them from npm into .cache/agents, runs them headless and writes docs/agents.md. Nothing but the
+installation leaves the machine. For each pair it checks that the agent ended well, that the tool ran and its result
+reached the answer, that no markup of thoughts was shown, and that the first turn's thought is back at the backend in
+the second request, where that backend wants it. Exits with 1 if one of these is not so.
 
     make agents
     python tools/agents.py --only claude --persona think      prints what the agent printed if a check fails
@@ -25,17 +25,16 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, cast
-
-import uvicorn
+from typing import Any, NamedTuple
 
 from thinkwire.capabilities import find_rules
 from thinkwire.gateway.app import Gateway
+from thinkwire.gateway.lab_default import lab_settings
 from thinkwire.gateway.record import Record
-from thinkwire.gateway.settings import Backend, Settings
+from thinkwire.gateway.server import Server, listen, url_of
 from thinkwire.lab.personas import PERSONAS, Persona
 from thinkwire.lab.seals import Family, holds
-from thinkwire.lab.server import listen, start, url_of
+from thinkwire.lab.server import start
 from thinkwire.wires.registry import WIRES
 
 ROOT = Path(__file__).parent.parent
@@ -163,7 +162,6 @@ def version(folder: Path, agent: Agent) -> str:
 
 # ---- the other end --------------------------------------------------------------------------------------------------
 
-VERSIONED = ("openai-chat", "openai-responses")
 SEALS: dict[tuple[str, str], Family] = {
     ("anthropic", "signed"): "claude",
     ("bedrock", "signed"): "claude",
@@ -175,19 +173,6 @@ SEALS: dict[tuple[str, str], Family] = {
 
 def history_of(persona: Persona) -> str:
     return find_rules(persona.wire, persona.model, host="127.0.0.1").history
-
-
-def backends(lab: str) -> dict[str, Backend]:
-    return {
-        persona.name: Backend(
-            wire=persona.wire,
-            base_url=f"{lab}/{persona.name}" + ("/v1" if persona.wire in VERSIONED else ""),
-            model=persona.model,
-            markup="think-prefilled" if persona.spelling == "prefilled" else "auto",
-        )
-        for persona in PERSONAS
-        if persona.wire in WIRES
-    }
 
 
 class Line(NamedTuple):
@@ -211,17 +196,20 @@ class Line(NamedTuple):
 def line() -> Iterator[Line]:
     records: list[Record] = []
     with start() as lab:
-        gateway = Gateway(Settings(backends=backends(lab.url)), (records.append,))
-        listening = listen("127.0.0.1", 0)
-        config = uvicorn.Config(cast("Any", gateway), log_config=None, access_log=False, lifespan="off", ws="none")
-        server = uvicorn.Server(config)
+        settings = lab_settings(lab.url, [(one.name, one.wire, one.model) for one in PERSONAS])
+        listening, ready = listen("127.0.0.1", 0), threading.Event()
+        url = url_of(listening)
+        server = Server(Gateway(settings, (records.append,)), ready.set, signals=False)
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         try:
-            yield Line(url_of(listening), lab.url, records)
+            if not ready.wait(SECONDS):
+                raise SystemExit("error: the gateway does not start")
+            yield Line(url, lab.url, records)
         finally:
-            server.should_exit = server.force_exit = True
-            thread.join(10)
+            server.stop()
+            server.stop()
+            thread.join(SECONDS)
 
 
 # ---- one run --------------------------------------------------------------------------------------------------------
@@ -317,14 +305,14 @@ TEXT = """\
 
 <!-- Written by `make agents`: change tools/agents.py, then run it. -->
 
-Each agent ran headless through the gateway against every persona of the [lab](lab.md) and was asked to run a command: the
-model calls its shell, the agent runs it, the result goes back, the answer quotes it. {versions}; {date}.
+Each agent ran headless through the gateway against every persona of the [lab](lab.md) and was asked to run a command:
+the model calls its shell, the agent runs it, the result goes back, the answer quotes it. {versions}; {date}.
 
 - **tool ran**: the second request held what the command printed.
 - **answer**: the agent ended well, and what it printed last quotes the result.
 - **no markup**: nothing that it printed holds a marker of thoughts.
-- **thought back**: the thought of the first turn was in the second request, with the backend's own proof where it has one.
-  `not wanted`: this backend is not to get it. `lost`: it wanted it.
+- **thought back**: the thought of the first turn was in the second request, with the backend's own proof where it has
+  one. `not wanted`: this backend is not to get it. `lost`: it wanted it.
 
 {tables}
 """
@@ -343,9 +331,8 @@ def main() -> int:
             for persona in personas:
                 finding, printed = run(agent, persona, both, arguments.folder)
                 findings[name][persona.name] = finding
-                say(
-                    f"{'ok  ' if finding.good else 'FAIL'} {agent.title:12} {persona.name:18} {' | '.join(cells(finding))}"
-                )
+                verdict = "ok  " if finding.good else "FAIL"
+                say(f"{verdict} {agent.title:12} {persona.name:18} {' | '.join(cells(finding))}")
                 if not finding.good and (arguments.only or arguments.persona):
                     say(printed[-4000:])
                     say("\n".join(f"gateway: {record.status} {record.end}" for record in both.records))

@@ -17,8 +17,6 @@ import uvicorn
 from thinkwire.gateway.app import Gateway
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.settings import Backend, Limits, Settings
-from thinkwire.lab.personas import PERSONAS
-from thinkwire.wires.registry import WIRES
 
 
 @dataclass
@@ -177,25 +175,6 @@ def running(loop: Loop, backends: dict[str, Backend], limits: Limits = LIMITS, *
         serving.result(10)
         loop.run(_closed(gateway))
         listener.close()
-
-
-_VERSIONED = ("openai-chat", "openai-responses")  # whose base URLs end in the version
-_MARKUP = {"think-prefilled": "think-prefilled"}  # cannot be told from what the model is called or says
-
-
-def lab_backends(url: str) -> dict[str, Backend]:
-    """The lab's personas as backends, as far as their wires are known."""
-    return {
-        persona.name: Backend(
-            wire=persona.wire,
-            base_url=f"{url}/{persona.name}" + ("/v1" if persona.wire in _VERSIONED else ""),
-            key="lab",
-            model=persona.model,
-            markup=_MARKUP.get(persona.name, "auto"),
-        )
-        for persona in PERSONAS
-        if persona.wire in WIRES
-    }
 
 
 async def _closed(gateway: Gateway) -> None:
