@@ -32,6 +32,9 @@ lint: $(READY) ## format, lint, types and generated docs, without the tests
 docs: $(READY) ## write the generated docs anew
 	@$(PY) tools/gen_docs.py
 
+agents: $(READY) ## run Claude Code, Codex and Gemini CLI through the gateway; needs npm and the network
+	@$(PY) tools/agents.py
+
 bench: $(READY) ## measure the converter
 	@$(PY) bench/converter.py
 
