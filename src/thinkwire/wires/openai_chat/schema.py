@@ -10,7 +10,7 @@ import msgspec
 
 from thinkwire import limits
 from thinkwire.faults import Fault, FaultCode
-from thinkwire.model import StopReason, Usage
+from thinkwire.model import StopReason, Usage, as_count
 
 WIRE = "openai-chat"
 
@@ -40,8 +40,8 @@ class Tokens(msgspec.Struct):
         """None for the all-zero counters that some servers put on frames in between (MiniMax, 2026-08)."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if isinstance(value, int) and value < 0:
-                setattr(self, name, None)
+            if isinstance(value, int):
+                setattr(self, name, as_count(value))
         if not self.prompt_tokens and not self.completion_tokens and not self.total_tokens:
             return None
         details = self.completion_tokens_details
