@@ -1,7 +1,7 @@
 """The settings for a gateway that nobody has configured: one backend per simulated provider of the lab.
 
-So every face and every way of thinking can be tried without an account. This knows how the lab's URLs are made and
-nothing else of it; the command line starts it and says who there is.
+So every face and every way of thinking can be tried without an account. This knows how the lab's URLs are made, and
+whose thoughts must be told by a name; the command line starts it and says who there is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from thinkwire.wires.registry import WIRES
 
 DEFAULT = "think"
 _VERSIONED = ("openai-chat", "openai-responses")
+_MARKUP = {"think-prefilled": "think-prefilled"}
+"""Who begins inside a thought, which nothing in the reply or in a model's name says."""
 
 _BUDGET_ONLY = {"adaptive": False, "budget": (1024, 128_000), "efforts": (), "off_efforts": ()}
 _RULES: dict[str, dict[str, Any]] = {"claude": _BUDGET_ONLY, "claude-bedrock": _BUDGET_ONLY}
@@ -31,6 +33,7 @@ def lab_settings(url: str, personas: Iterable[tuple[str, str, str]]) -> Settings
                 "base_url": f"{url}/{name}" + ("/v1" if wire in _VERSIONED else ""),
                 "key": "lab",
                 "model": model,
+                "markup": _MARKUP.get(name, "auto"),
                 "rules": _RULES.get(name, {}),
             },
             Backend,

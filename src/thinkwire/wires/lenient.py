@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from thinkwire import limits
 from thinkwire.faults import WireFault
 from thinkwire.framing import guard
 from thinkwire.model.notice import Notices
@@ -56,7 +57,7 @@ def _fit(value: Any, kind: Any, notices: Notices, path: str) -> tuple[Any, bool]
         else (kind,)
     )
     if value is None:
-        return None, type(None) in choices
+        return (msgspec.Raw(b"null"), True) if msgspec.Raw in choices else (None, type(None) in choices)
     for choice in choices:
         if choice is msgspec.Raw:
             return msgspec.Raw(encoded(value)), True
@@ -66,7 +67,7 @@ def _fit(value: Any, kind: Any, notices: Notices, path: str) -> tuple[Any, bool]
             return _fit_list(value, typing.get_args(choice)[0], notices, path), True
         if isinstance(choice, type) and type(value) is choice:
             return value, True
-        if choice is float and type(value) is int:
+        if choice is float and type(value) is int and abs(value) <= limits.INTEGER:
             return float(value), True
         if choice is int and type(value) is float and value.is_integer():
             return int(value), True

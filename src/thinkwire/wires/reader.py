@@ -49,7 +49,6 @@ _EXPECTED: dict[Any, str] = {
 }
 NULL = msgspec.Raw(b"null")
 _SPELLED = "~"  # a field that really begins with it is kept with one more
-_LARGEST = 2**53 - 1  # integers beyond it do not survive a JavaScript client or proxy
 
 
 class Fields:
@@ -130,7 +129,7 @@ class Fields:
         value = self._take(name, _integer)
         if value is None:
             return None
-        if not -_LARGEST <= value <= _LARGEST:
+        if not -limits.INTEGER <= value <= limits.INTEGER:
             raise self.fault(name, "is out of range")
         if isinstance(value, float) and not value.is_integer():
             raise self.fault(name, "expected an integer")
