@@ -1,32 +1,55 @@
-"""The splitter of JSON arrays that come bit by bit: any bytes in any cutting give the same elements."""
+"""The decoder of progressive arrays: any bytes in any cutting give the same elements, as a reader of single bytes has
+them; and so do bytes that are events or an array."""
 
 from __future__ import annotations
 
-import json
 import random
 
+from fuzz.seeds import STREAMS, WHOLES
 from fuzz.trial import cut, mutated
 
-from thinkwire.framing.json_array import JSONArrayDecoder
+from thinkwire.framing.json_array import EventsOrArrayDecoder, JSONArrayDecoder
 
 FAULTS = frozenset({"limit", "malformed"})
 """In `fault`; nothing is ever raised."""
 
-ELEMENTS = ('{"a":"}],["}', '{"b":[{"c":"\\\\\\""}]}', "{}", '{"text":"\\ud83d\\udc4d é"}')
-
 
 def attempt(rnd: random.Random) -> None:
-    wanted = [rnd.choice(ELEMENTS) for _ in range(rnd.randrange(5))]
-    raw = ("[" + rnd.choice((",", ",\r\n", " , ")).join(wanted) + "]\n").encode()
-    damaged = mutated(rnd, raw, raw) if rnd.random() < 0.7 else raw
-    elements, fault = decoded([damaged])
-    assert decoded(cut(rnd, damaged)) == (elements, fault)
-    assert fault is None or fault in FAULTS
-    if damaged == raw:
-        assert [json.loads(element) for element in elements] == [json.loads(element) for element in wanted]
+    bodies = [rnd.choice(WHOLES)[1] for _ in range(rnd.randrange(4))]
+    raw = b"[" + rnd.choice((b",", b"\r\n,\r\n", b"\n")).join(bodies) + b"]"
+    raw = mutated(rnd, raw, rnd.choice(WHOLES)[1])
+    want = decoded(JSONArrayDecoder(), [raw])
+    assert decoded(JSONArrayDecoder(), cut(rnd, raw)) == want
+    assert want == naive(raw)
+    either = rnd.choice((raw, mutated(rnd, rnd.choice(STREAMS)[1], raw)))
+    assert decoded(EventsOrArrayDecoder(), [either]) == decoded(EventsOrArrayDecoder(), cut(rnd, either))
 
 
-def decoded(pieces: list[bytes]) -> tuple[list[bytes], str | None]:
-    decoder = JSONArrayDecoder()
+def decoded(decoder: JSONArrayDecoder | EventsOrArrayDecoder, pieces: list[bytes]) -> tuple[list[bytes], str | None]:
     elements = [element for piece in pieces for element in decoder.feed(piece)] + decoder.finish()
     return elements, decoder.fault.code if decoder.fault is not None else None
+
+
+def naive(raw: bytes) -> tuple[list[bytes], str | None]:
+    """The whole array at once, byte by byte."""
+    elements: list[bytes] = []
+    depth, begun, string, escape, array = 0, 0, False, False, False
+    for at, byte in enumerate(raw):
+        character = chr(byte)
+        if string:
+            string = escape or character != '"'
+            escape = not escape and character == "\\"
+        elif depth:
+            string = character == '"'
+            depth += (character in "{[") - (character in "}]")
+            if not depth:
+                elements.append(raw[begun : at + 1])
+        elif character == "{":
+            depth, begun = 1, at
+        elif character == "[" and not array:
+            array = True
+        elif character == "]" and array:
+            break
+        elif character not in " \t\r\n,":
+            return elements, "malformed"
+    return elements, None
