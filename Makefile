@@ -7,12 +7,15 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint docs bench fuzz clean
+.PHONY: help run demo test check lint docs bench bench-gateway fuzz clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(READY) ## watch a recorded stream being converted
+run: $(READY) ## start the gateway: with thinkwire.toml if there is one, else before simulated models
+	@$(PY) -m thinkwire.cli serve
+
+demo: $(READY) ## watch a recorded stream being converted
 	@$(PY) -m thinkwire.cli demo
 
 test: $(READY) ## run the tests
@@ -29,8 +32,14 @@ lint: $(READY) ## format, lint, types and generated docs, without the tests
 docs: $(READY) ## write the generated docs anew
 	@$(PY) tools/gen_docs.py
 
+agents: $(READY) ## run Claude Code, Codex and Gemini CLI through the gateway; needs npm and the network
+	@$(PY) tools/agents.py
+
 bench: $(READY) ## measure the converter
 	@$(PY) bench/converter.py
+
+bench-gateway: $(READY) ## measure the gateway against nginx (which must be installed)
+	@$(PY) bench/gateway.py
 
 fuzz: $(READY) ## fuzz each decoder for SECONDS=30
 	@$(PY) tools/fuzz.py $(SECONDS)

@@ -99,6 +99,8 @@ class StreamTranslator:
         self._notices = Notices()
         wire = find_wire(source)
         self._decoder = wire.reply_decoder(self._notices)
+        if model is not None:
+            self._decoder.expect(find_rules(source, model))
         self._encoder = find_wire(target).reply_encoder(self._notices, show_model)
         self._stages = _Stages(self._notices, source, markup, model, tools, folded)
         self._input_tokens = input_tokens
@@ -139,7 +141,10 @@ class StreamTranslator:
         return out + self._write(events)
 
     def fail(self, fault: Fault) -> bytes:
-        """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held."""
+        """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held. A
+        reply that was complete stays one."""
+        if self._decoder.complete():
+            return self.finish()
         self._by_lines = False
         out = self.feed(b"")
         return out if self._stages.grammar.ended else out + self._write([Failed(fault)])
@@ -160,6 +165,11 @@ class StreamTranslator:
         if self._stages.grammar.ended and events:
             self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
         return self._encoder.encode(events)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
+        return self._decoder.complete()
 
     @property
     def begun(self) -> bool:

@@ -91,11 +91,19 @@ class Fold:
     def _open(self, event: Opened) -> None:
         block = Reasoning("") if event.kind == "thought" else Text("")
         block.item_id = event.item_id
+        block.extra = event.extra
         self._block = block
 
     def _open_call(self, event: ToolOpened) -> None:
         self._block = ToolUse(
-            event.id, event.name, "", event.seal, event.item_id, freeform=event.freeform, namespace=event.namespace
+            event.id,
+            event.name,
+            "",
+            event.seal,
+            event.item_id,
+            freeform=event.freeform,
+            namespace=event.namespace,
+            search=event.search,
         )
 
     def _opaque(self, event: OpaqueSeen) -> None:
@@ -132,7 +140,7 @@ class Fold:
         if isinstance(block, Reasoning):
             return replace(block, text=text, before=closed.before, after=closed.after, cut=closed.cut)
         if isinstance(block, Text):
-            return replace(block, text=text, refusal=self._refusal, extra=_gathered(self._extras))
+            return replace(block, text=text, refusal=self._refusal, extra=_gathered(self._extras) or block.extra)
         if isinstance(block, ToolUse):
             return replace(block, arguments=text)
         return block

@@ -15,6 +15,9 @@ a recursive decoder needs more stack than a 256 KiB thread has."""
 EVENT = 4 * 1024 * 1024
 """One stream event, or one line of it. A signed reasoning block with its seal stays under 1 MiB."""
 
+FRAME_HEADERS = 128 * 1024
+"""The headers of one binary frame: botocore's own bound. Real ones have a hundred bytes."""
+
 EVENTS = 2_000_000
 """Events in one stream. At the 64 MiB of reasoning allowed below this is one event per 32 bytes."""
 

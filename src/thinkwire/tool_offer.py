@@ -1,7 +1,10 @@
 """Tools that only some wires know, offered elsewhere as plain functions, and the calls of these turned back.
 
-A free-form tool takes plain text (Codex' `apply_patch`); a namespace groups functions under a name of its own. A wire
-that has neither is offered functions: the text is the one argument `input`, the group's name is part of the function's.
+A free-form tool takes plain text (Codex' `apply_patch`); a namespace groups functions under a name of its own; a search
+is answered by the client with more tools, which its wire's decoder puts among the offered ones. A wire that has none of
+these is offered functions: the text is the one argument `input`, the group's name is part of the function's, the search
+is a function like any other. A name that is too long for a strict wire, or has other characters (tools of MCP servers),
+is changed and changed back.
 What is made of a tool depends on that tool alone, so what was written for a conversation is the beginning of what is
 written for its continuation. The reply is turned back by the `Offer` that the request gave: names, ids and text are
 those that the client knows.
@@ -35,6 +38,11 @@ from thinkwire.model import (
 
 FREEFORM = "freeform"
 NAMESPACE = "namespace"
+ANY_NAME = "any name"
+"""Of a wire that is given every name as it came. Elsewhere a name that does not fit gets another one."""
+SEARCH = "search"
+GROUP = "~namespace"
+"""Where the first tool of a group keeps the group's own fields."""
 
 _INPUT = msgspec.Raw(b'{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}')
 _LONGEST_NAME = 64
@@ -57,6 +65,7 @@ class Known(NamedTuple):
     name: str
     namespace: str | None
     freeform: bool
+    search: bool = False
 
 
 class Offer:
@@ -91,11 +100,19 @@ def offer_tools(request: Request, native: frozenset[str], notices: Notices) -> t
 def _plain_tool(tool: Tool, native: frozenset[str], known: dict[str, Known], notices: Notices) -> Tool:
     freeform = tool.kind == FREEFORM and FREEFORM not in native
     grouped = tool.namespace is not None and NAMESPACE not in native
-    if not freeform and not grouped:
+    search = tool.kind == SEARCH and SEARCH not in native
+    renamed = tool.kind == "function" and _is_odd(tool.name, native)
+    if not (freeform or grouped or search or renamed):
         return tool
-    name = _known_as(tool.name, tool.namespace, tool.kind == FREEFORM, known)
+    name = _known_as(Known(tool.name, tool.namespace, tool.kind == FREEFORM, search), known)
     if grouped:
         notices.add("converted", "tools[]", "namespace in the function's name")
+        tool = replace(tool, description=_in_group(tool))
+    elif renamed:
+        notices.add("converted", "tools[]", "a name that the target refuses")
+    if search:
+        notices.add("converted", "tools[]", "search for tools as a function")
+        return Tool(name, tool.description, tool.schema)
     if not freeform:
         return replace(tool, name=name, namespace=None)
     notices.add("converted", "tools[]", "free-form tool as a function of one text")
@@ -109,6 +126,20 @@ def _described(tool: Tool) -> str:
     if grammar is not None and grammar.definition:
         parts.append(f"It follows this {grammar.syntax or 'formal'} grammar:\n{grammar.definition}")
     return "\n\n".join(filter(None, parts))
+
+
+class _Group(msgspec.Struct):
+    description: str | None = None
+
+
+def _in_group(tool: Tool) -> str | None:
+    """The tool's description. What is said of the group stands with its first tool, and goes in front of that."""
+    raw = tool.extra.fields.get(GROUP) if tool.extra is not None else None
+    try:
+        group = None if raw is None else msgspec.json.decode(raw, type=_Group).description
+    except msgspec.DecodeError:
+        group = None
+    return "\n\n".join(filter(None, (group, tool.description))) or None
 
 
 class _Format(msgspec.Struct):
@@ -133,19 +164,33 @@ def _plain_message(message: Message, native: frozenset[str], known: dict[str, Kn
 def _plain_call(call: ToolUse, native: frozenset[str], known: dict[str, Known]) -> Block:
     freeform = call.freeform and FREEFORM not in native
     grouped = call.namespace is not None and NAMESPACE not in native
-    if not freeform and not grouped:
+    search = call.search and SEARCH not in native
+    changed = freeform or grouped or search
+    if not changed and (call.freeform or call.search or not _is_odd(call.name, native)):
         return call
-    name = _known_as(call.name, call.namespace, call.freeform, known)
+    name = _known_as(Known(call.name, call.namespace, call.freeform, search), known)
     arguments = _encode({"input": call.arguments}).decode() if freeform else call.arguments
+    extra = None if changed else call.extra
     return replace(
-        call, name=name, arguments=arguments, freeform=call.freeform and not freeform, namespace=None, extra=None
+        call,
+        name=name,
+        arguments=arguments,
+        freeform=call.freeform and not freeform,
+        namespace=None,
+        search=call.search and not search,
+        extra=extra,
     )
 
 
-def _known_as(name: str, namespace: str | None, freeform: bool, known: dict[str, Known]) -> str:
-    plain = _function_name(name, namespace)
-    known[plain] = Known(name, namespace, freeform)
+def _known_as(tool: Known, known: dict[str, Known]) -> str:
+    plain = _function_name(tool.name, tool.namespace)
+    known[plain] = tool
     return plain
+
+
+def _is_odd(name: str, native: frozenset[str]) -> bool:
+    """Whether the name must be another one for a wire with these abilities."""
+    return ANY_NAME not in native and _function_name(name, None) != name
 
 
 def _function_name(name: str, namespace: str | None) -> str:
@@ -187,7 +232,7 @@ class CallsBack:
             return event
         if tool.freeform:
             self._held = []
-        return replace(event, name=tool.name, namespace=tool.namespace, freeform=tool.freeform)
+        return replace(event, name=tool.name, namespace=tool.namespace, freeform=tool.freeform, search=tool.search)
 
     def _text(self) -> list[Event]:
         arguments = "".join(self._held or ())

@@ -103,7 +103,7 @@ def test_whole(case: Case, target: str) -> None:
     same_blocks(f"blocks of the {target} reply", seen, whole_view(wire, case), loose_arguments=True)
     codes = frozenset[str](notice.code for notice in got.notices)
     assert ("order_lost" in codes) == wire.loses_order(case.whole_blocks), sorted(codes)
-    check_seals(case, got.body.decode(), codes)
+    check_seals(case, wire.readable_whole(got.body), codes)
     check_notices(case.whole_notices if case.pieces else case.notices[target], codes)
     if case.stop:
         assert answer.stop == wire.stop(case.stop)

@@ -282,6 +282,15 @@ def test_a_broken_stream_has_one_ending_and_it_is_an_error(
     assert len(gateway.records) == 1
 
 
+def test_a_complete_reply_does_not_wait_for_the_upstream_to_close(
+    client: Client, upstream: Upstream, gateway: Running
+) -> None:
+    upstream.script = streamed([*THINKING, END[0]], "silent")
+    client.post("/v1/messages", ASK)
+    assert read_stream("anthropic", client.reply()[2]).done
+    assert gateway.over().end == "ok"
+
+
 # ---- silence --------------------------------------------------------------------------------------------------------
 
 

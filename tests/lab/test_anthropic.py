@@ -158,4 +158,4 @@ def test_counting_and_models(client: Client) -> None:
         few = api.messages.count_tokens(model="m", messages=[{"role": "user", "content": "x"}])
         many = api.messages.count_tokens(model="m", messages=[{"role": "user", "content": "x" * 400}])
         assert many.input_tokens == pytest.approx(few.input_tokens + 100, abs=1)
-        assert [model.id for model in api.models.list()] == ["claude-lab-4-5"]
+        assert [model.id for model in api.models.list()] == ["claude-sonnet-4-5-lab"]

@@ -19,7 +19,6 @@ KNOWN = [persona for persona in PERSONAS if persona.wire in WIRES]
 MARKUP = {"think-prefilled": "think-prefilled", "harmony": "harmony"}
 """For models whose markers must be named; by default they are found."""
 
-"""See the last test: this much of the thought has no `<` in it."""
 
 TOOLS: dict[str, dict[str, object]] = {
     "openai-chat": {"tools": CHAT_TOOLS},

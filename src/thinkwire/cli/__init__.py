@@ -1,7 +1,8 @@
 """The `thinkwire` command.
 
 Data goes to stdout and nothing else does. Notices and errors go to stderr, one line each. Exit codes: 0 done, 1 the
-input could not be converted or read, 2 wrong usage, 130 interrupted, 141 nobody reads the output any more.
+input could not be converted or read, 2 wrong usage or configuration, 130 interrupted, 141 nobody reads the output any
+more.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from thinkwire.cli import convert, demo, lab, models
+from thinkwire.cli import config, convert, demo, lab, models, serve, use
 from thinkwire.cli.terminal import say
 from thinkwire.faults import Misuse, WireFault
 
@@ -22,6 +23,7 @@ Converts LLM replies and requests between wire formats, with their reasoning.
 
   thinkwire demo                                            watch it work
   thinkwire convert --from openai-chat --to anthropic ...   convert stdin or a file
+  thinkwire serve                                           any client in front of any model
   thinkwire lab serve                                       simulated thinking models to try it on
   thinkwire models claude-opus-5-5                          what is known of a model
 """
@@ -51,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"error: {error.filename or 'input or output'}: {error.strerror or error}")
         return 1
     except Misuse as fault:
-        say(f"error: {fault.message}")
+        for line in fault.message.splitlines():
+            say(f"error: {line}")
         return 2
     except WireFault as fault:
         say(f"error: {fault.message}")
@@ -68,6 +71,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     convert.add_parser(commands)
     demo.add_parser(commands)
+    serve.add_parser(commands)
+    use.add_parser(commands)
+    config.add_parser(commands)
     lab.add_parser(commands)
     models.add_parser(commands)
     return parser

@@ -12,6 +12,7 @@ from typing import Any
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask, read_ask, read_credentials
 from thinkwire.gateway.catalog import list_models, show_model
+from thinkwire.gateway.control import Control, is_operation
 from thinkwire.gateway.counting import estimate_tokens, write_count
 from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
@@ -19,6 +20,7 @@ from thinkwire.gateway.faces import Route, find_route
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.settings import Settings
 from thinkwire.gateway.setup import Setup
+from thinkwire.gateway.switches import Switches, session_of
 from thinkwire.gateway.upstream.pool import Pool
 from thinkwire.gateway.writer import Send
 from thinkwire.model import Notices
@@ -34,19 +36,34 @@ class Gateway:
     `observers` are called with the record of every request when it is over.
     """
 
-    def __init__(self, settings: Settings, observers: tuple[Observer, ...] = ()) -> None:
+    def __init__(
+        self, settings: Settings, observers: tuple[Observer, ...] = (), switches: Switches | None = None
+    ) -> None:
         self._observers = observers
         self._ids = count(1)
         self._prefix = token_hex(4)
-        self.active: str | None = None
-        self.open = 0
-        self.apply(settings)
+        self._exchanges: set[Exchange] = set()
+        self.switches = Switches() if switches is None else switches
+        self.draining = False
+        self._settings = settings
+        self.apply()
         self.pool = Pool(settings.limits.connect)
+        self.control = Control(self)
 
-    def apply(self, settings: Settings) -> None:
-        self.setup = Setup(settings)
-        if self.active not in settings.backends:
-            self.active = None
+    def apply(self, settings: Settings | None = None) -> None:
+        """From the next request on these settings count (the same, if none), with what was switched at runtime."""
+        self._settings = self._settings if settings is None else settings
+        self.setup = Setup(self.switches.applied(self._settings))
+
+    def drain(self) -> None:
+        """Ends every open request with an error in its own wire. For the end of the time that they were given."""
+        for exchange in list(self._exchanges):
+            exchange.shut_down()
+
+    @property
+    def open(self) -> int:
+        """How many requests are open."""
+        return len(self._exchanges)
 
     def over(self, record: Record) -> None:
         for observe in self._observers:
@@ -71,13 +88,20 @@ class Gateway:
 
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         method, path = scope["method"], scope["path"]
+        if raw := scope.get("raw_path"):  # a model's name may have a slash in it, written as %2F
+            path = raw.decode("ascii", "replace").partition("?")[0]
+        if self.switches.refresh():
+            self.control.follow()
+        if is_operation(path):
+            await self.control(scope, receive, send)
+            return
         query: bytes = scope.get("query_string", b"")
         route = find_route(method, path, query.decode("ascii", "replace"))
         if not isinstance(route, Route):
             status, problem = (405, "not by this method") if route else (404, "there is nothing at this path")
             await _answer(send, status, write_error("openai-chat", Fault("not_found", problem, blame="client")))
             return
-        if self.setup.keys and not self._admits(read_credentials(scope["headers"], query)):
+        if self.setup.keys and not self.admits(read_credentials(scope["headers"], query)):
             fault = Fault("authentication", "this gateway wants one of its keys", blame="client", phase="request")
             await _answer(send, fault.status, write_error(route.wire, fault))
             return
@@ -91,7 +115,7 @@ class Gateway:
             case "alive":
                 await _answer(send, 200, b'{"service":"thinkwire"}')
 
-    def _admits(self, credentials: tuple[tuple[bytes, bytes], ...]) -> bool:
+    def admits(self, credentials: tuple[tuple[bytes, bytes], ...]) -> bool:
         return any(hmac.compare_digest(key, shown) for _, shown in credentials for key in self.setup.keys)
 
     # ---- generation ----------------------------------------------------------------------------------------------
@@ -114,7 +138,7 @@ class Gateway:
             await _answer(send, 413, write_error(route.wire, fault), [(b"connection", b"close")])
             return
         ask = read_ask(route, body, headers, query, f"{self._prefix}-{next(self._ids)}")
-        targets = setup.routes.find(ask.model, self.active)
+        targets = setup.routes.find(ask.model, self.switches.backend_for(session_of(headers), setup.settings))
         if not targets:
             fault = Fault("not_found", "no backend is configured for this model", blame="client", phase="request")
             await _answer(send, 404, write_error(route.wire, fault))
@@ -133,13 +157,13 @@ class Gateway:
                     await _answer(send, fault.status, write_error(ask.route.wire, fault))
                     return
         exchange = Exchange(self, ask, setup, targets, send)
-        self.open += 1
+        self._exchanges.add(exchange)
         try:
             exchange.begin()
             while (await receive())["type"] != "http.disconnect":
                 pass
         finally:
-            self.open -= 1
+            self._exchanges.discard(exchange)
             exchange.client_gone()
 
     # ---- what is answered here -----------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ _NOT_PASSED = {
 }
 _FOR_EVERY_WIRE = (b"retry-after", b"request-id", b"x-request-id", b"x-amzn-requestid")
 _NOTICES_IN_HEADER = 20
+_LAST_WORDS = 0.5
+"""Seconds that a complete reply waits for its counts, where the upstream does not close."""
 
 
 class Owner(Protocol):
@@ -170,6 +172,8 @@ class Exchange:
             self._last_out = now
             self._record.bytes_out += len(out)
             self._writer.write(out)
+        if relay.complete and not self.done:
+            self._look_again()  # some servers say their last word and do not close
 
     def _collect(self, data: bytes) -> None:
         assert self._pieces is not None
@@ -392,6 +396,8 @@ class Exchange:
         if self._writer.waits:
             dues.append((self._stalled_at + bounds.write_stall, self._client_stalled))
             return dues
+        if self._relay is not None and self._relay.complete:
+            dues.append((self._last_in + _LAST_WORDS, self._said_all))
         silence = bounds.idle if self._status else bounds.first_byte
         dues.append((self._last_in + silence, self._upstream_silent))
         if self._ask.stream and self._alive():
@@ -409,6 +415,10 @@ class Exchange:
         self._last_out = now
         self._writer.write(self._alive())
 
+    def _said_all(self) -> None:
+        assert self._relay is not None
+        self._end_stream(self._relay.finish())
+
     def _upstream_silent(self) -> None:
         phase = "stream" if self._relay is not None else "headers"
         self._tries = self._setup.limits.retries  # whoever does not answer is not asked again
@@ -417,6 +427,13 @@ class Exchange:
     def _client_stalled(self) -> None:
         self._writer.cut()
         self._close("client.stream.stalled")
+
+    def shut_down(self) -> None:
+        """The gateway stops: an ending in the client's own wire is better than a connection that breaks."""
+        phase = "stream" if self._relay is not None else "headers"
+        self._abandon(
+            Fault("overloaded", "this gateway is being shut down", blame="gateway", phase=phase, status=503)  # type: ignore[arg-type]
+        )
 
     def _too_long(self) -> None:
         self._target = len(self._targets) - 1

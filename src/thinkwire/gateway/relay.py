@@ -24,12 +24,14 @@ _TAIL = 8
 
 class Relay(Protocol):
     """`feed` and `finish` as a translator has them; `fail` is for what no bytes tell. `begun`: something of the reply
-    itself has come, so the request must not be sent once more."""
+    itself has come, so the request must not be sent once more. `complete`: the provider has said all it must say."""
 
     @property
     def ending(self) -> Ending | None: ...
     @property
     def begun(self) -> bool: ...
+    @property
+    def complete(self) -> bool: ...
     def feed(self, data: bytes) -> bytes: ...
     def finish(self) -> bytes: ...
     def fail(self, fault: Fault) -> bytes: ...
@@ -47,6 +49,7 @@ class Passing:
         self._boundary = boundary_of(wire)
         self._tail: deque[bytes] = deque(maxlen=_TAIL)
         self.ending: Ending | None = None
+        self.complete = False  # not looked at before the end
 
     @property
     def begun(self) -> bool:
@@ -102,6 +105,10 @@ class Gathering:
     @property
     def begun(self) -> bool:
         return self._translator.begun
+
+    @property
+    def complete(self) -> bool:
+        return self._translator.complete
 
     @property
     def notices(self) -> list[Notice]:

@@ -12,6 +12,8 @@ import msgspec
 
 WireName = Literal["anthropic", "openai-chat", "openai-responses", "bedrock", "gemini", "ollama"]
 PASSTHROUGH = "passthrough"
+MODES = ("auto", "drop_signature", "convert_to_text", "convert_to_tags", "strip", "summarize")
+"""What may be done with the thoughts of a history."""
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -22,6 +24,9 @@ class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     keys: tuple[str, ...] = ()
     workers: int = 1
     log: Literal["text", "json", "none"] = "text"
+
+    def __repr__(self) -> str:
+        return f"Server(host={self.host!r}, port={self.port!r}, workers={self.workers!r})"  # no key in any log
 
 
 class Thinking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,6 +44,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     body: int = 32 * 1024 * 1024
     head: int = 16 * 1024
     headers: int = 100
+    head_time: float = 10.0
+    """For the whole head of a request (nginx takes 60; a head is one packet or two)."""
+    body_time: float = 30.0
+    """Between two pieces of a request's body."""
+    keep_alive: float = 75.0
     streams: int = 2000
     connect: float = 5.0
     first_byte: float = 120.0

@@ -3,7 +3,8 @@
 Under uvicorn `send` hands its bytes to the transport and returns without waiting, so driving it from inside the read
 callback of the upstream costs no task and no future per chunk. Only when it really waits, because the client reads more
 slowly than the upstream writes, does what is left of it become a task; until that is done, messages queue up here and
-the upstream is not read. Other servers may count on a task of their own around `send`, so they always get one.
+the upstream is not read. Where the server offers `write_now` (strict_http.py), a piece goes straight to the transport.
+Other servers may count on a task of their own around `send`, so they always get one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ Send = Callable[[Message], Awaitable[None]]
 class ClientWriter:
     """`start`, `write`, `end`. While the client is slow it `waits`; `on_wait` and `on_flow` tell when that changes."""
 
-    __slots__ = ("_by_hand", "_on_flow", "_on_wait", "_queue", "_send", "_task", "ended", "started")
+    __slots__ = ("_by_hand", "_on_flow", "_on_wait", "_queue", "_send", "_task", "_write_now", "ended", "started")
 
     def __init__(self, send: Send, on_wait: Callable[[], None], on_flow: Callable[[], None]) -> None:
         self._send = send
         self._by_hand = is_uvicorn(send)
+        self._write_now: Callable[[bytes], bool] | None = getattr(getattr(send, "__self__", None), "write_now", None)
         self._queue: deque[Message] | None = None
         self._task: asyncio.Task[None] | None = None
         self._on_wait = on_wait
@@ -41,7 +43,8 @@ class ClientWriter:
         self._push({"type": "http.response.start", "status": status, "headers": headers})
 
     def write(self, data: bytes) -> None:
-        self._push({"type": "http.response.body", "body": data, "more_body": True})
+        if self._task is not None or self._write_now is None or not self._write_now(data):
+            self._push({"type": "http.response.body", "body": data, "more_body": True})
 
     def end(self, data: bytes = b"") -> None:
         self.ended = True
@@ -110,4 +113,4 @@ class _Resumed:
 def is_uvicorn(send: Send) -> bool:
     """Whether this `send` belongs to uvicorn, whose waiting is on plain futures."""
     owner = getattr(send, "__self__", None)
-    return owner is not None and type(owner).__module__.startswith("uvicorn.")
+    return any(kind.__module__.startswith("uvicorn.") for kind in type(owner).__mro__)

@@ -64,8 +64,9 @@ class Reasoning(msgspec.Struct):
 class ToolUse(msgspec.Struct):
     """A call of a tool. `arguments` is the JSON text exactly as the model wrote it; empty means no arguments.
 
-    The arguments of a `freeform` call are plain text instead. `namespace` is the group that the tool was offered in.
-    Wires that have neither see calls of plain functions only (tool_offer.py).
+    The arguments of a `freeform` call are plain text instead. `namespace` is the group that the tool was offered in. A
+    `search` looks for more tools: the client answers it with some. Wires that have none of these see calls of plain
+    functions only (tool_offer.py).
     """
 
     id: str
@@ -76,6 +77,7 @@ class ToolUse(msgspec.Struct):
     extra: Extra | None = None
     freeform: bool = False
     namespace: str | None = None
+    search: bool = False
 
 
 class Media(msgspec.Struct):

@@ -48,7 +48,7 @@ class TextDelta(msgspec.Struct, frozen=True, gc=False):
 
 class ToolOpened(msgspec.Struct, frozen=True, gc=False):
     """A call began. Gemini signs calls: its `seal` comes with the call, so an encoder can write it in front.
-    `freeform` and `namespace` are those of `ToolUse`."""
+    `freeform`, `namespace` and `search` are those of `ToolUse`."""
 
     id: str
     name: str
@@ -57,6 +57,7 @@ class ToolOpened(msgspec.Struct, frozen=True, gc=False):
     seal: Seal | None = None
     freeform: bool = False
     namespace: str | None = None
+    search: bool = False
 
 
 class ToolDelta(msgspec.Struct, frozen=True, gc=False):
@@ -80,11 +81,13 @@ class Sealed(msgspec.Struct, frozen=True, gc=False):
 
 class Opened(msgspec.Struct, frozen=True, gc=False):
     """A block of thinking or text opened, said explicitly by the source (so a sealed block may stay without text), or
-    put in by the grammar. `item_id` is the source's name for the item."""
+    put in by the grammar. `item_id` is the source's name for the item; `extra` is how its wire spelled the block, for a
+    target of the same wire."""
 
     kind: Literal["thought", "text"]
     key: Key = None
     item_id: str | None = None
+    extra: Extra | None = None
 
 
 class OpaqueSeen(msgspec.Struct, frozen=True, gc=False):

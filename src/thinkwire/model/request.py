@@ -40,8 +40,9 @@ class Message(msgspec.Struct):
 class Tool(msgspec.Struct):
     """A function that the model may call. `schema` is raw JSON Schema, None where there is none.
 
-    `kind` is `function`; `freeform` for a tool that takes plain text instead of arguments; or the type name of a tool
-    that only one wire knows, which is then kept whole in `extra`. `namespace` is the group that it is offered in.
+    `kind` is `function`; `freeform` for a tool that takes plain text instead of arguments; `search` for the client's
+    own search for more tools; or the type name of a tool that only one wire knows, kept whole in `extra`. `namespace`
+    is the group that it is offered in.
     """
 
     name: str

@@ -48,7 +48,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     the field that bounds the output (empty: the wire's own), `max_output` the largest such bound (None: not known).
 
     What comes back: `emits` the places of its thoughts in a reply (fields, types of blocks, or `text`), `markup` the
-    marker profile of those in the text.
+    marker profile of those in the text, `growing` whether deltas may each repeat all of the text so far.
 
     Reasoning in history: `history` whether it is wanted, `field` in which field, `on` in which assistant messages,
     `blank` whether an empty one may stand where nothing is known, `unsigned` whether a thought without a seal is
@@ -84,6 +84,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     emits: tuple[str, ...] = ()
     markup: str = "auto"
+    growing: bool = False
 
     history: History = "optional"
     field: str = ""

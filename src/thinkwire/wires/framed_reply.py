@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from thinkwire.faults import Fault, WireFault
 from thinkwire.framing.sse import SSEDecoder
-from thinkwire.model import Ended, Event, Failed, Notices
+from thinkwire.model import Ended, Event, Failed, Notices, Rules
 
 F = TypeVar("F")
 
@@ -66,6 +66,9 @@ class FramedReplyDecoder(Generic[F]):
     def read_frame(self, frame: F) -> None:
         """One frame: appends to `self.out`, sets `self.ended` with the wire's terminal. May raise `WireFault`."""
         raise NotImplementedError
+
+    def expect(self, rules: Rules) -> None:
+        """What is known of the source, said before its first byte."""
 
     def complete(self) -> bool:
         """Whether the provider said that the reply is complete, so that the stream may simply close."""

@@ -60,7 +60,7 @@ def _fit(value: Any, kind: Any, notices: Notices, path: str) -> tuple[Any, bool]
         return (msgspec.Raw(b"null"), True) if msgspec.Raw in choices else (None, type(None) in choices)
     for choice in choices:
         if choice is msgspec.Raw:
-            return msgspec.Raw(_encoded(value)), True
+            return msgspec.Raw(encoded(value)), True
         if isinstance(choice, type) and issubclass(choice, msgspec.Struct) and isinstance(value, dict):
             return lenient(value, choice, notices, path), True
         if typing.get_origin(choice) is list and isinstance(value, list):
@@ -85,21 +85,22 @@ def _fit_list(values: list[Any], kind: Any, notices: Notices, path: str) -> list
     return out
 
 
-def _encoded(value: Any) -> bytes:
+def encoded(value: Any) -> bytes:
     """JSON of plain values; lone halves of surrogate pairs, which it cannot hold, as U+FFFD."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_mended(value))
+        return msgspec.json.encode(mended(value))
 
 
-def _mended(value: Any) -> Any:
+def mended(value: Any) -> Any:
+    """The plain value with U+FFFD for every lone half of a surrogate pair."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
-        return [_mended(item) for item in value]
+        return [mended(item) for item in value]
     if isinstance(value, dict):
-        return {cast(str, _mended(name)): _mended(item) for name, item in value.items()}
+        return {cast(str, mended(name)): mended(item) for name, item in value.items()}
     return value
 
 

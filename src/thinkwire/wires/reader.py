@@ -190,6 +190,16 @@ class Fields:
             return value
         return [Fields(item, name, self, i) for i, item in enumerate(value)]
 
+    def names(self) -> list[str]:
+        """The names of the fields that nobody took (null fields left out)."""
+        return [name for name, raw in self._fields.items() if raw != NULL]
+
+    def respell(self, names: Mapping[str, str]) -> Fields:
+        """Fields under a second name get their first one, unless that is there as well. Gives itself."""
+        for name in [name for name in self._fields if name in names]:
+            self._fields.setdefault(names[name], self._fields.pop(name))
+        return self
+
     def drop(self, *names: str) -> None:
         """These fields are understood and need no carrying."""
         for name in names:

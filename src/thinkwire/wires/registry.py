@@ -10,25 +10,37 @@ from thinkwire.model import Event, Notices, Reply, Request, Rules
 from thinkwire.wires.anthropic import reply as anthropic_reply
 from thinkwire.wires.anthropic import reply_encoder as anthropic_encoder
 from thinkwire.wires.anthropic import request as anthropic_request
+from thinkwire.wires.bedrock import reply as bedrock_reply
+from thinkwire.wires.bedrock import reply_encoder as bedrock_encoder
+from thinkwire.wires.bedrock import request as bedrock_request
+from thinkwire.wires.gemini import reply as gemini_reply
+from thinkwire.wires.gemini import reply_encoder as gemini_encoder
+from thinkwire.wires.gemini import request as gemini_request
 from thinkwire.wires.ollama import reply as ollama_reply
 from thinkwire.wires.ollama import reply_encoder as ollama_encoder
 from thinkwire.wires.ollama import request as ollama_request
 from thinkwire.wires.openai_chat import reply as chat_reply
 from thinkwire.wires.openai_chat import reply_encoder as chat_encoder
 from thinkwire.wires.openai_chat import request as chat_request
+from thinkwire.wires.openai_responses import reply as responses_reply
+from thinkwire.wires.openai_responses import reply_encoder as responses_encoder
+from thinkwire.wires.openai_responses import request as responses_request
 
 
 class ReplyDecoder(Protocol):
     """Bytes of a wire's stream to events. Says what it saw and nothing else.
 
-    `feed` raises `WireFault` for bytes that are not this wire; `finish` says how the stream ended. `halves` is true
-    once a text may hold half a surrogate pair.
+    `feed` raises `WireFault` for bytes that are not this wire; `finish` says how the stream ended. `complete` tells
+    that the provider has said all that it must say, so that the stream may simply close. `expect` is told what is known
+    of the source, if its model is. `halves` is true once a text may hold half a surrogate pair.
     """
 
     halves: bool
 
     def feed(self, data: bytes) -> list[Event]: ...
     def finish(self) -> list[Event]: ...
+    def complete(self) -> bool: ...
+    def expect(self, rules: Rules) -> None: ...
 
 
 class ReplyEncoder(Protocol):
@@ -67,6 +79,7 @@ _WIRES = (
         anthropic_request.decode_request,
         anthropic_request.encode_request,
         anthropic_encoder.PING,
+        frozenset({"any name"}),
     ),
     Wire(
         "openai-chat",
@@ -79,6 +92,44 @@ _WIRES = (
         chat_request.decode_request,
         chat_request.encode_request,
         chat_encoder.COMMENT,
+        frozenset({"any name"}),
+    ),
+    Wire(
+        "openai-responses",
+        True,
+        responses_reply.ReplyDecoder,
+        responses_encoder.ReplyEncoder,
+        responses_reply.decode_reply,
+        responses_encoder.encode_reply,
+        responses_encoder.encode_fault,
+        responses_request.decode_request,
+        responses_request.encode_request,
+        responses_encoder.COMMENT,
+        frozenset({"freeform", "namespace", "search"}),
+    ),
+    Wire(
+        "bedrock",
+        False,
+        bedrock_reply.ReplyDecoder,
+        bedrock_encoder.ReplyEncoder,
+        bedrock_reply.decode_reply,
+        bedrock_encoder.encode_reply,
+        bedrock_encoder.encode_fault,
+        bedrock_request.decode_request,
+        bedrock_request.encode_request,
+        bedrock_encoder.PING,
+    ),
+    Wire(
+        "gemini",
+        False,  # an element of an array needs no line end
+        gemini_reply.ReplyDecoder,
+        gemini_encoder.ReplyEncoder,
+        gemini_reply.decode_reply,
+        gemini_encoder.encode_reply,
+        gemini_encoder.encode_fault,
+        gemini_request.decode_request,
+        gemini_request.encode_request,
+        gemini_encoder.BLANK_LINES,
     ),
     Wire(
         "ollama",

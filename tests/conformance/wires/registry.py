@@ -4,8 +4,11 @@ one line here."""
 from __future__ import annotations
 
 from tests.conformance.wires.anthropic import Anthropic
+from tests.conformance.wires.bedrock import Bedrock
+from tests.conformance.wires.gemini import Gemini
 from tests.conformance.wires.ollama import Ollama
 from tests.conformance.wires.openai_chat import OpenAIChat
+from tests.conformance.wires.openai_responses import OpenAIResponses
 from tests.conformance.wires.wire import Wire
 
 WIRES: dict[str, Wire] = {
@@ -13,6 +16,9 @@ WIRES: dict[str, Wire] = {
     for wire in (
         Anthropic(),
         OpenAIChat(),
+        OpenAIResponses(),
         Ollama(),
+        Bedrock(),
+        Gemini(),
     )
 }

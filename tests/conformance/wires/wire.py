@@ -74,6 +74,10 @@ class Wire:
         """An output as text, for `output`, `contains` and `lacks` of a vector."""
         return output.decode()
 
+    def readable_whole(self, body: bytes) -> str:
+        """A whole reply as text, in which seals are looked for."""
+        return body.decode()
+
     def from_readable(self, text: str) -> bytes:
         return text.encode()
 
@@ -116,7 +120,7 @@ def as_seen(block: Block, seal: str) -> Seen:
             return (kind, block.text)
 
 
-FIELDS = {"thought": 0, "redacted": 0, "text": 1, "tool": 2}
+FIELDS = {"thought": 0, "redacted": 0, "encrypted": 0, "text": 1, "tool": 2}
 """On wires whose messages have one field for each kind of block: the order of these fields."""
 
 

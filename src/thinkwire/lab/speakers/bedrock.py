@@ -188,11 +188,15 @@ def _usage(reply: Reply) -> Json:
 
 
 def _said(message: Json, n: int) -> Said:
-    role = one_of(message.get("role"), ("user", "assistant"), f"messages.{n}.role")
+    role = one_of(message.get("role"), ("user", "assistant", "system"), f"messages.{n}.role")
     blocks = dicts(message, "content", required=True)
     results = tuple(_result(block["toolResult"]) for block in blocks if isinstance(block.get("toolResult"), dict))
     texts = tuple(str(block["text"]) for block in blocks if isinstance(block.get("text"), str))
-    return Said("assistant" if role == "assistant" else "user", texts, results)
+    match role:
+        case "assistant" | "system":
+            return Said(role, texts, results)
+        case _:
+            return Said("user", texts, results)
 
 
 def _result(result: Json) -> str:

@@ -186,6 +186,9 @@ class ReplyEncoder:
         if self._prefix == b"skip":
             self._prefix = b""
             return b""
+        if self._held is not None:  # all that was in it had no place here
+            self._held = None
+            return b""
         out = self._stop()
         if self._after is not None:
             seal, self._after = self._after, None

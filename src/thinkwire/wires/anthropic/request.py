@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from thinkwire.faults import bad_request
 from thinkwire.model import Extra, Notices, Request, Rules, Sampling, Tool, ToolChoice
 from thinkwire.wires import effort
 from thinkwire.wires.answer_schema import bare, named
@@ -20,6 +19,7 @@ from thinkwire.wires.anthropic.reply import WIRE
 from thinkwire.wires.anthropic.request_reading import read_messages, read_system
 from thinkwire.wires.anthropic.request_thinking import INTENT, Controls, read_intent, spelled, write_intent
 from thinkwire.wires.anthropic.request_writing import PLACEHOLDER, MessageWriter, Written
+from thinkwire.wires.exclusions import accepted_sampling, choice_mode
 from thinkwire.wires.reader import Fields, Losses, is_plain, plain, read_body
 
 _Raws = dict[str, msgspec.Raw]
@@ -252,25 +252,14 @@ class _Writer:
         if not tools or (choice.mode == "tool" and not offered):
             self._losses.add("not_carried", "tool_choice", "the tool is not offered")
             return {}
-        written: Written = {"type": self._choice_mode(choice, controls)}
+        written: Written = {
+            "type": choice_mode(choice, controls.on, controls.kind == "enabled", self._rules, self._losses)
+        }
         if written["type"] == "tool":
             written["name"] = choice.name
         if choice.parallel is not None and choice.mode != "none":
             written["disable_parallel_tool_use"] = not choice.parallel
         return {"tool_choice": written}
-
-    def _choice_mode(self, choice: ToolChoice, controls: Controls) -> str:
-        """Forced calls and thinking exclude each other on some models: two explicit wishes are a conflict; where no
-        call can be forced at all, the model may choose."""
-        forced = self._rules.forced
-        if choice.mode not in ("any", "tool") or forced == "yes":
-            return choice.mode or "auto"
-        if forced == "no":
-            self._losses.add("converted", "tool_choice", f"{choice.mode} as auto")
-            return "auto"
-        if controls.on and (controls.kind == "enabled" or forced == "unless_thinking"):
-            raise bad_request("tool_choice, thinking: this model does not think while a tool is forced", "conflict")
-        return choice.mode
 
     # ---- thinking and sampling -----------------------------------------------------------------------------------
 
@@ -316,31 +305,13 @@ class _Writer:
         chosen = {name: getattr(sampling, name) for name in ("temperature", "top_p", "top_k")}
         written: Written = {name: value for name, value in chosen.items() if value is not None}
         if not self._as_it_came and not self._lenient:
-            written = self._accepted(written, controls.on)
+            written = dict(accepted_sampling(written, controls.on, self._rules, self._losses))
         stop = [text for text in sampling.stop if self._losses.same or text.strip()]
         if len(stop) < len(sampling.stop):
             self._losses.add("not_carried", "stop_sequences", "blank")
         if stop:
             written["stop_sequences"] = stop
         return written
-
-    def _accepted(self, written: Written, thinks: bool) -> Written:
-        """The sampling parameters that the model takes; the others are left out, never overwritten (cases R93)."""
-        if written.get("temperature", 0) > 1:
-            self._losses.add("clamped", "temperature", "1")
-            written["temperature"] = 1.0
-        accepted: Written = {}
-        for name, value in written.items():
-            refused = {
-                "temperature": thinks and value != 1,
-                "top_p": "temperature" in accepted or (thinks and value < 0.95),  # never both since 4.1 (2025-08)
-                "top_k": thinks,
-            }
-            if self._rules.sampling == "no" or refused[name]:
-                self._losses.add("not_carried", name, "the model refuses it")
-            else:
-                accepted[name] = value
-        return accepted
 
 
 def _is_open_without_thought(messages: list[Written]) -> bool:

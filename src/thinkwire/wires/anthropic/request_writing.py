@@ -13,7 +13,6 @@ conversation is the beginning of what is written for its continuation.
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -23,13 +22,11 @@ import msgspec
 from thinkwire.model import Block, Extra, Media, Message, Opaque, Reasoning, Text, ToolResult, ToolUse
 from thinkwire.wires.anthropic.reply import SEAL_FORMAT, WIRE
 from thinkwire.wires.arguments import as_object
+from thinkwire.wires.call_ids import accepted_id
 from thinkwire.wires.reader import Losses, is_plain, plain
 
 PLACEHOLDER = "(no content)"
 """What a user message says of which nothing is left. Claude Code's own words for it (2.1, 2026-11)."""
-
-_GOOD_ID = re.compile(r"[a-zA-Z0-9_-]+")
-_BAD_ID_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
 
 _IN_CONTENT = "messages[].content[]"
 Written = dict[str, Any]
@@ -130,12 +127,10 @@ class MessageWriter:
         return written
 
     def _id(self, tool_id: str) -> str:
-        """An id that the API takes. Kimi's are `functions.name:0`, some servers send none; the same id always becomes
-        the same one."""
-        if _GOOD_ID.fullmatch(tool_id):
-            return tool_id
-        self._losses.add("converted", f"{_IN_CONTENT}.id", "characters that the target refuses")
-        return _BAD_ID_CHARACTER.sub(lambda match: f"_{ord(match[0]):x}", tool_id) or "_"
+        accepted = accepted_id(tool_id)
+        if accepted != tool_id:
+            self._losses.add("converted", f"{_IN_CONTENT}.id", "characters that the target refuses")
+        return accepted
 
     def _tool_result(self, block: ToolResult) -> Written:
         own = self._losses.own(block.extra, _IN_CONTENT)

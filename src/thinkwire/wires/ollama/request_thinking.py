@@ -1,7 +1,7 @@
 """`think`, the thinking control of an Ollama request, both ways: a switch, or a word for how much.
 
 Which of the two a model takes is in its rules: gpt-oss ignores the switch and wants a word, older models know the
-switch alone, and one that does not think refuses both.
+switch alone, and one that does not think refuses both. Whoever asks for thinking here gets to see it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def read_intent(body: Fields, notices: Notices) -> tuple[Intent, _Raws]:
         return Intent(), {}
     intent = Intent()
     if body.first_byte("think") != b'"':
-        intent = Intent("on" if body.boolean("think") else "off")
+        intent = Intent("on", show=True) if body.boolean("think") else Intent("off")
     elif (word := body.require("think")) in LEVELS:
-        intent = Intent("on", LEVELS[word])
+        intent = Intent("on", LEVELS[word], show=True)
     else:
         notices.add("bad_field", "think")
     return intent, {_THINK: raw, _INTENT: msgspec.Raw(msgspec.json.encode(intent))}
@@ -46,7 +46,7 @@ def write_intent(intent: Intent, own: _Raws, rules: Rules, losses: Losses) -> di
         return {}
     if own.get(_INTENT) == msgspec.Raw(msgspec.json.encode(intent)):
         return {"think": own[_THINK]}
-    if intent.display is not None or intent.show is not None:
+    if intent.show is False or intent.display in ("omitted", "updates"):
         losses.add("not_carried", "thinking.display")
     if intent.mode == "off":
         return _off(intent, rules, losses)

@@ -17,6 +17,7 @@ from thinkwire.model import (
     Event,
     Finished,
     Notices,
+    Rules,
     Seal,
     Sealed,
     Started,
@@ -25,6 +26,7 @@ from thinkwire.model import (
     ToolOpened,
     UsageSeen,
 )
+from thinkwire.wires import openai_errors
 from thinkwire.wires.call_ids import made_up_id
 from thinkwire.wires.framed_reply import SSEReplyDecoder
 from thinkwire.wires.lenient import lenient, read_whole
@@ -58,6 +60,11 @@ class ReplyDecoder(SSEReplyDecoder):
 
     def complete(self) -> bool:
         return self._finished
+
+    def expect(self, rules: Rules) -> None:
+        if not rules.growing:
+            self._snapshots = None
+            self._thoughts.settle()
 
     def read_frame(self, data: bytes) -> None:
         if data.startswith(b"[DONE]"):
@@ -104,11 +111,11 @@ class ReplyDecoder(SSEReplyDecoder):
     def _fault(self, chunk: schema.Chunk) -> Fault | None:
         """What a chunk says has gone wrong. Some servers do not wrap their errors."""
         if chunk.error is not None:
-            return schema.fault(chunk.error)
+            return openai_errors.fault(chunk.error)
         if not chunk.choices and (chunk.object == "error" or (chunk.message and chunk.code)):
-            return schema.fault(schema.ErrorBody(chunk.message, chunk.type, chunk.code))
+            return openai_errors.fault(openai_errors.ErrorBody(chunk.message, chunk.type, chunk.code))
         if chunk.x_groq is not None and chunk.x_groq.error:
-            return schema.fault(chunk.x_groq.error)
+            return openai_errors.fault(chunk.x_groq.error)
         if self._broken is not None:
             reason = self._broken
             return Fault(schema.BROKEN_OFF[reason], "the upstream broke off", vendor_code=reason)

@@ -41,7 +41,7 @@ from thinkwire.model import (
     Usage,
 )
 from thinkwire.wires.block_order import FieldOrder
-from thinkwire.wires.openai_chat import schema
+from thinkwire.wires.openai_errors import error_body
 
 WIRE = "openai-chat"
 DONE = b"data: [DONE]\n\n"
@@ -210,7 +210,7 @@ def detail(seal: Seal, text: str, index: int) -> dict[str, Any]:
 
 def encode_fault(fault: Fault) -> dict[str, Any]:
     """The body of an error, in a stream and as a reply of its own."""
-    return schema.error_body(fault)
+    return error_body(fault)
 
 
 def note_extra(extra: Extra | None, notices: Notices) -> None:

@@ -7,7 +7,6 @@ take: no parameter goes out that OpenAI itself refuses.
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from thinkwire.wires.openai_chat.request_thinking import CONTROLS, as_it_came, b
 from thinkwire.wires.openai_chat.request_writing import MessageWriter, Written
 from thinkwire.wires.openai_chat.schema import WIRE
 from thinkwire.wires.reader import Fields, Losses, plain, read_body
+from thinkwire.wires.user_name import fitted_user
 
 _Raws = dict[str, msgspec.Raw]
 _encode = msgspec.json.Encoder().encode
@@ -31,10 +31,6 @@ _CHOICES = ("tool_choice", LEGACY_CALL)
 
 _SAMPLING = ("temperature", "top_p", "frequency_penalty", "presence_penalty")
 _LOGS = ("logit_bias", "logprobs", "top_logprobs")
-
-_LONGEST_USER = 64
-"""OpenAI's bound. Claude Code's user ids have 150 characters, and OpenRouter and Zhipu refuse more than 128
-(ujisati/claude-code-provider-proxy#11, looplj/axonhub#1669)."""
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -204,7 +200,7 @@ class _Writer:
         body.update(self._format())
         body.update(self._stream())
         if request.user is not None:
-            body["user"] = self._user(request.user)
+            body["user"] = fitted_user(request.user, self._losses)
         body.update(self._rest(body))
         return body
 
@@ -307,13 +303,6 @@ class _Writer:
         elif request.stream and not self._losses.same:
             written["stream_options"] = {"include_usage": True}
         return written
-
-    def _user(self, user: str) -> str:
-        """The user's name, or where it is too long its digest, which is as stable and tells users apart as well."""
-        if self._losses.same or len(user) <= _LONGEST_USER:
-            return user
-        self._losses.add("converted", "user", f"digest of a name longer than {_LONGEST_USER}")
-        return sha256(user.encode()).hexdigest()
 
     def _inside(self, prefix: str) -> _Raws:
         return {name.removeprefix(prefix): raw for name, raw in self._own.items() if name.startswith(prefix)}

@@ -249,6 +249,8 @@ class _Rendering:
         if show is None:
             return
         if not self._rules.display or not self._at.show:
+            if intent.display is None and show:
+                return  # what these servers think, they show
             self._losses.add("not_carried", "thinking.display")
             return
         self._put(self._at.show, show != (self._at.show.rpartition(".")[2] in _INVERTED))

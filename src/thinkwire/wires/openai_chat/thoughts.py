@@ -36,6 +36,10 @@ class Thoughts:
         self._alone = 0
         self._snapshots: Snapshots | None = Snapshots()
 
+    def settle(self) -> None:
+        """Deltas are deltas here."""
+        self._snapshots = None
+
     # ---- plain fields --------------------------------------------------------------------------------------------
 
     def plain(self, text: str, out: list[Event]) -> None:

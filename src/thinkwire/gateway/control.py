@@ -1,0 +1,271 @@
+"""What operators and machines ask of the gateway itself: health, metrics, status, and what may be switched.
+
+    GET  /healthz  /readyz       alive; taking requests
+    GET  /metrics                Prometheus
+    GET  /_thinkwire/status      what runs, and what counts now
+    GET  /_thinkwire/history     what was switched, when
+    PUT  /_thinkwire/backend     {"backend": NAME} for all, {"backend": NAME, "session": ID} for one conversation
+    PUT  /_thinkwire/mode        {"mode": NAME}
+    POST /_thinkwire/reload      read the configuration again
+
+With `null` for a name, the configuration counts again. Without server keys only this machine may ask, and no web page:
+a page that another site sent must not switch anything, nor one whose name was bent to 127.0.0.1 (DNS rebinding). With
+keys one of them must be shown. Health is open to everybody and says nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from importlib.metadata import version
+from ipaddress import ip_address
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from thinkwire.gateway.asking import Headers, read_credentials
+from thinkwire.gateway.settings import MODES, Settings
+from thinkwire.gateway.setup import Setup
+from thinkwire.gateway.switches import Switch, Switches
+
+PREFIX = "/_thinkwire/"
+BODY = 16 * 1024
+METRICS_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_JSON = b"application/json"
+
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Said = Callable[..., None]
+
+
+class Reloads(Protocol):
+    """Where settings come from, read again (reload.py)."""
+
+    place: str
+
+    def reload(self) -> list[str]: ...
+    @property
+    def pending(self) -> list[str]: ...
+    @property
+    def errors(self) -> list[str]: ...
+
+
+class Controlled(Protocol):
+    """What control needs of the gateway."""
+
+    setup: Setup
+    switches: Switches
+    draining: bool
+
+    @property
+    def open(self) -> int: ...
+    def apply(self, settings: Settings | None = None) -> None: ...
+    def admits(self, credentials: tuple[tuple[bytes, bytes], ...]) -> bool: ...
+
+
+class Answer(NamedTuple):
+    status: int
+    body: bytes
+    kind: bytes = _JSON
+
+
+class _Backend(msgspec.Struct, forbid_unknown_fields=True):
+    backend: str | None
+    session: str | None = None
+
+
+class _Mode(msgspec.Struct, forbid_unknown_fields=True):
+    mode: str | None
+
+
+def is_operation(path: str) -> bool:
+    return path in ("/healthz", "/readyz", "/metrics") or path.startswith(PREFIX)
+
+
+def is_loopback(host: str) -> bool:
+    if host in _LOOPBACK:
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class Control:
+    """`reloader`, `metrics`, `say` and `tick` (called every second) are put in by whoever runs the gateway; without
+    them it has less to tell."""
+
+    def __init__(self, gateway: Controlled) -> None:
+        self._gateway = gateway
+        self._began = time.time()
+        self._reloads = gateway.switches.state.reloads
+        self.reloader: Reloads | None = None
+        self.metrics: Callable[[], bytes] | None = None
+        self.say: Said | None = None
+        self.tick: Callable[[], None] = lambda: None
+
+    def follow(self) -> None:
+        """Does what another worker was told."""
+        reloads = self._gateway.switches.state.reloads
+        if reloads != self._reloads and self.reloader is not None:
+            self._reloads = reloads
+            self.reloader.reload()
+        self._gateway.apply()
+
+    # ---- HTTP ----------------------------------------------------------------------------------------------------
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        answer = self._health(scope["path"]) or self._refusal(scope)
+        if answer is None:
+            body = await _read_body(receive)
+            answer = self._answer(scope["method"], scope["path"], body)
+        head = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
+        head.append((b"cache-control", b"no-store"))
+        await send({"type": "http.response.start", "status": answer.status, "headers": head})
+        await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+
+    def _answer(self, method: str, path: str, body: bytes) -> Answer:
+        match method, path:
+            case "GET" | "HEAD", "/metrics":
+                return Answer(200, self.metrics(), METRICS_TYPE) if self.metrics else _problem(404, "not kept here")
+            case "GET", "/_thinkwire/status":
+                return _json(200, self.status())
+            case "GET", "/_thinkwire/history":
+                return _json(200, {"history": self._gateway.switches.state.history})
+            case "PUT", "/_thinkwire/backend":
+                return self._put(body, _Backend, self._use_backend)
+            case "PUT", "/_thinkwire/mode":
+                return self._put(body, _Mode, self._use_mode)
+            case "POST", "/_thinkwire/reload":
+                return self._reload()
+            case _:
+                return _problem(404, "there is nothing to be done here in this way; see GET /_thinkwire/status")
+
+    def _health(self, path: str) -> Answer | None:
+        if path == "/healthz":
+            return Answer(200, b'{"alive":true}')
+        if path == "/readyz":
+            ready = not self._gateway.draining and bool(self._gateway.setup.targets)
+            return Answer(200 if ready else 503, b'{"ready":true}' if ready else b'{"ready":false}')
+        return None
+
+    # ---- who may ask ---------------------------------------------------------------------------------------------
+
+    def _refusal(self, scope: MutableMapping[str, Any]) -> Answer | None:
+        headers: Headers = scope["headers"]
+        if self._gateway.setup.keys:
+            if self._gateway.admits(read_credentials(headers, b"")):
+                return None
+            return _problem(401, "this needs one of the server's keys")
+        client = scope.get("client")
+        if client is not None and not is_loopback(client[0]):
+            return _problem(403, "without server keys only this machine may ask")
+        named = {name: value.decode("latin-1") for name, value in headers}
+        host = _host_of("//" + named.get(b"host", ""))
+        if host is None or not (is_loopback(host) or host == self._gateway.setup.settings.server.host.lower()):
+            return _problem(403, "the Host is not a name of this gateway")
+        if named.get(b"sec-fetch-site", "none") not in ("none", "same-origin"):
+            return _problem(403, "not from another site")
+        origin = named.get(b"origin")
+        if origin is not None and origin.lower() != f"http://{named[b'host'].lower()}":
+            return _problem(403, "not from another origin")
+        return None
+
+    # ---- switching -----------------------------------------------------------------------------------------------
+
+    def _put(self, body: bytes, kind: type[Any], use: Callable[[Any], Answer]) -> Answer:
+        try:
+            return use(msgspec.json.decode(body, type=kind))
+        except (msgspec.DecodeError, RecursionError):
+            fields = " and perhaps ".join(f'"{name}"' for name in kind.__struct_fields__)
+            return _problem(400, f"the body must be a JSON object with {fields}")
+
+    def _use_backend(self, asked: _Backend) -> Answer:
+        backends = list(self._gateway.setup.targets)
+        if asked.backend is not None and asked.backend not in backends:
+            return _problem(404, f"there is no backend {asked.backend[:100]!r}; there are {', '.join(backends)}")
+        return self._switched(self._gateway.switches.use_backend(asked.backend, asked.session))
+
+    def _use_mode(self, asked: _Mode) -> Answer:
+        if asked.mode is not None and asked.mode not in MODES:
+            return _problem(404, f"there is no mode {asked.mode[:100]!r}; there are {', '.join(MODES)}")
+        return self._switched(self._gateway.switches.use_mode(asked.mode))
+
+    def _switched(self, switch: Switch | None) -> Answer:
+        if switch is not None:
+            self._gateway.apply()
+            if self.say is not None:
+                self.say("switched", what=switch.what, old=switch.old, new=switch.new, session=switch.session)
+        return _json(200, {"changed": switch is not None, "backend": self._active(), "mode": self._mode()})
+
+    def _reload(self) -> Answer:
+        if self.reloader is None:
+            return _problem(409, "this gateway has no configuration file")
+        errors = self.reloader.reload()
+        if errors:
+            return _json(422, {"reloaded": False, "errors": errors})
+        self._gateway.switches.ask_reload()
+        self._reloads = self._gateway.switches.state.reloads
+        return _json(200, {"reloaded": True, "restart_needed_for": self.reloader.pending})
+
+    # ---- what there is to tell -----------------------------------------------------------------------------------
+
+    def _mode(self) -> str:
+        return self._gateway.setup.settings.thinking.mode
+
+    def _active(self) -> str | None:
+        setup = self._gateway.setup
+        active = self._gateway.switches.backend_for(None, setup.settings)
+        return next(iter(setup.routes.default), None) if active is None else active
+
+    def status(self) -> dict[str, Any]:
+        gateway, reloader = self._gateway, self.reloader
+        settings = gateway.setup.settings
+        return {
+            "version": version("thinkwire"),
+            "uptime": round(time.time() - self._began, 3),
+            "ready": not gateway.draining and bool(gateway.setup.targets),
+            "draining": gateway.draining,
+            "open": gateway.open,
+            "workers": settings.server.workers,
+            "backend": self._active(),
+            "switched": gateway.switches.state.backend is not None,
+            "mode": self._mode(),
+            "sessions": gateway.switches.state.sessions,
+            "backends": {
+                name: {"wire": backend.wire, "host": backend.host, "model": backend.model}
+                for name, backend in settings.backends.items()
+            },
+            "routes": settings.routes,
+            "config": reloader.place if reloader is not None else None,
+            "config_errors": reloader.errors if reloader is not None else [],
+            "restart_needed_for": reloader.pending if reloader is not None else [],
+        }
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _json(status: int, value: Any) -> Answer:
+    return Answer(status, msgspec.json.encode(value))
+
+
+def _problem(status: int, message: str) -> Answer:
+    return _json(status, {"error": message})
+
+
+async def _read_body(receive: Receive) -> bytes:
+    """What there is of the body, not more than `BODY`: nothing longer can be read anyway."""
+    body = b""
+    while len(body) <= BODY:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return body[: BODY + 1]
