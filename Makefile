@@ -7,10 +7,10 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check lint docs agents bench fuzz clean
+.PHONY: help run demo test check lint docs agents bench bench-gateway fuzz clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(READY) ## start the gateway: with thinkwire.toml if there is one, else before simulated models
 	@$(PY) -m thinkwire.cli serve
@@ -37,6 +37,9 @@ agents: $(READY) ## run Claude Code, Codex and Gemini CLI through the gateway; n
 
 bench: $(READY) ## measure the converter
 	@$(PY) bench/converter.py
+
+bench-gateway: $(READY) ## measure the gateway against nginx (which must be installed)
+	@$(PY) bench/gateway.py
 
 fuzz: $(READY) ## fuzz each decoder for SECONDS=30
 	@$(PY) tools/fuzz.py $(SECONDS)

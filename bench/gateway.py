@@ -29,7 +29,6 @@ sys.path[:0] = [path for path in [str(HERE)] if path not in sys.path]
 
 from upstream import ANTHROPIC, CHAT  # noqa: E402
 
-TICK = os.sysconf("SC_CLK_TCK")
 MESSAGES = [{"role": "user", "content": "hi"}]
 NGINX = """
 worker_processes 1; daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log crit;
@@ -94,7 +93,7 @@ def free_port() -> int:
 
 @contextmanager
 def started(command: list[str], port: int) -> Iterator[int]:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(400):
             if process.poll() is not None:
@@ -115,8 +114,9 @@ def worker_of(pid: int) -> int:
 
 
 def cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
+    """Seconds on a processor, of all threads, to the nanosecond."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(path.read_text(encoding="ascii").split()[0]) for path in threads) / 1e9
 
 
 def memory(pid: int) -> int:

@@ -25,4 +25,4 @@ def test_every_name_is_there() -> None:
 
 
 def test_the_wires() -> None:
-    assert thinkwire.WIRES == ("anthropic", "openai-chat", "openai-responses", "bedrock", "ollama")
+    assert thinkwire.WIRES == ("anthropic", "openai-chat", "openai-responses", "bedrock", "gemini", "ollama")

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from thinkwire import limits
 
+_MARK = "\ufeff"
+
+
+def is_blank(text: str) -> bool:
+    """Whether it is blank space, or a byte order mark that some server left there: nothing that can be seen."""
+    return text.isspace() or (_MARK in text and not text.replace(_MARK, "").strip())
+
 
 class Blanks:
     """Blank space that is held until it is known what it is."""

@@ -14,6 +14,7 @@ from collections import deque
 import msgspec
 
 from thinkwire import limits
+from thinkwire.blanks import is_blank
 from thinkwire.faults import WireFault
 from thinkwire.model import (
     Closed,
@@ -103,7 +104,7 @@ class CallOrder:
         return (
             isinstance(event, TextDelta | ThoughtDelta)
             and event.key is None
-            and (not event.text or event.text.isspace())
+            and (not event.text or is_blank(event.text))
         )
 
     def _complete(self) -> bool:

@@ -21,7 +21,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from thinkwire import limits
-from thinkwire.blanks import Blanks
+from thinkwire.blanks import Blanks, is_blank
 from thinkwire.faults import WireFault
 from thinkwire.model import (
     Alive,
@@ -117,7 +117,7 @@ class Grammar:
             self._usage = self._usage.updated(event.usage)
         if not self.started:
             self.started = True
-            self._out.append(event)
+            self._out.append(event if event.usage is None else replace(event, usage=self._usage))
 
     def _count_usage(self, event: UsageSeen) -> None:
         self._usage = self._usage.updated(event.usage)
@@ -168,7 +168,7 @@ class Grammar:
             return
         kind = type(event)
         announced = self._announced
-        if event.key is None and announced is None and event.text.isspace() and self._hold_blank(event):
+        if event.key is None and announced is None and is_blank(event.text) and self._hold_blank(event):
             return
         if announced is not None and (announced.key != event.key or announced.kind != _NAME[kind]):
             announced = None

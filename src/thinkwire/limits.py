@@ -46,5 +46,8 @@ HELD_CALLS = 4 * 1024 * 1024
 ERROR_TEXT = 8 * 1024
 """What is kept of an upstream's error message (nginx keeps 4 KiB of a header, 8 KiB shows any JSON error seen)."""
 
+INTEGER = 2**53 - 1
+"""Any integer that is read: a larger one does not survive a JavaScript client or proxy (RFC 8259, section 6)."""
+
 NOTICES = 1000
 """Notices kept of one conversion; the rest are counted in one last notice."""

@@ -1,1 +1,1 @@
-"""Bytes to frames and back: server-sent events, JSON lines, and the guard in front of every JSON decoder."""
+"""Bytes to frames and back: events, lines and arrays, and the guard in front of every JSON decoder."""

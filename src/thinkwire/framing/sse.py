@@ -17,6 +17,7 @@ from thinkwire.faults import WireFault
 
 _CR, _LF = 13, 10  # looking for a byte by its number is ten times as fast as by a string of one
 _BOM = b"\xef\xbb\xbf"
+_JSON_LINE = (b"{", b"}", b"[", b"]", b'"', b" ", b"\t")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -25,9 +26,12 @@ class SSEDecoder:
 
     Event names are not given: every wire says in its data what it is, and servers disagree about the names. When one
     line or one event is larger than `limits.EVENT`, `fault` says so, and nothing is read after the events before it.
+    With `bare`, lines of JSON that no field name stands in front of count as data: that is how Google's servers write
+    an error between their events.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bare: bool = False) -> None:
+        self._bare = bare
         self._pieces: list[bytes] = []  # of the line whose end has not come
         self._held = 0  # bytes in _pieces
         self._data: list[bytes] = []  # data lines of the event whose end has not come
@@ -125,6 +129,9 @@ class SSEDecoder:
                     break
             elif line == b"data":
                 self._data.append(b"")
+            elif self._bare and line[:1] in _JSON_LINE:
+                self._data.append(line)
+                self._size += len(line)
         self.count += len(out)
         return out
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from thinkwire.blanks import Blanks
+from thinkwire.blanks import Blanks, is_blank
 from thinkwire.markup.beside import Echo, Edges, Mirror
 from thinkwire.markup.plan import plan_of
 from thinkwire.markup.profiles import Profile
@@ -136,7 +136,7 @@ class MarkupStage:
 
     def _say(self, delta: TextDelta, out: list[Event]) -> None:
         if not self._visible:
-            if delta.text.isspace():
+            if is_blank(delta.text):
                 out.append(delta)  # without its key: blanks in front make no block of their own
                 return
             self._visible = True
@@ -155,7 +155,7 @@ class MarkupStage:
         if event.tagged:
             out.append(event)
             return
-        if self._mirror is None and not event.text.strip():
+        if self._mirror is None and (not event.text or is_blank(event.text)):
             self._blank_field(event, out)
             return
         if self._mirror is None:

@@ -38,7 +38,7 @@ from thinkwire.model.events import (
     UsageSeen,
 )
 from thinkwire.model.notice import NOTICE_CODES, Notice, NoticeCode, Notices
-from thinkwire.model.reply import Reply, StopReason, Usage
+from thinkwire.model.reply import Reply, StopReason, Usage, as_count
 from thinkwire.model.request import Effort, Intent, Message, Request, Role, Sampling, Tool, ToolChoice
 from thinkwire.model.rules import Rules
 
@@ -88,4 +88,5 @@ __all__ = [
     "ToolUse",
     "Usage",
     "UsageSeen",
+    "as_count",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from thinkwire import limits
 from thinkwire.model.blocks import Block, Extra, Reasoning, Text
 
 StopReason = Literal[
@@ -19,6 +20,11 @@ StopReason = Literal[
     "malformed_call",
     "compaction",
 ]
+
+
+def as_count(value: int | None) -> int | None:
+    """What a server gives as a count, if it can be one: not negative, and no larger than numbers are."""
+    return value if value is not None and 0 <= value <= limits.INTEGER else None
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -36,9 +42,16 @@ class Usage(msgspec.Struct, frozen=True):
     extra: Extra | None = None
 
     def updated(self, newer: Usage) -> Usage:
-        """These counts with every count that `newer` knows in place of ours."""
-        fields = {name: value for name in self.__struct_fields__ if (value := getattr(newer, name)) is not None}
+        """These counts with every count that `newer` knows in place of ours. What cannot be a count is not known."""
+        fields: dict[str, Any] = {
+            name: value for name in _COUNTS if (value := as_count(getattr(newer, name))) is not None
+        }
+        if newer.extra is not None:
+            fields["extra"] = newer.extra
         return msgspec.structs.replace(self, **fields) if fields else self
+
+
+_COUNTS = tuple(name for name in Usage.__struct_fields__ if name != "extra")
 
 
 class Reply(msgspec.Struct):

@@ -8,6 +8,7 @@ from thinkwire.faults import WireFault
 from thinkwire.framing import guard
 from thinkwire.model import NoticeCode
 
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -26,3 +27,9 @@ def as_object(text: str) -> tuple[msgspec.Raw | dict[str, str], NoticeCode | Non
     except (msgspec.DecodeError, WireFault):
         return {"arguments": text}, "bad_arguments"
     return msgspec.Raw(data), "surrogate_replaced" if replaced else None
+
+
+def one_line(data: bytes) -> bytes:
+    """JSON with values in it that are written as they came, for framings that end at a line end: between values a line
+    end is as good as a blank, and inside of strings there is none."""
+    return data.translate(_ONE_LINE) if b"\n" in data or b"\r" in data else data

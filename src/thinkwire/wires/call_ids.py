@@ -12,6 +12,14 @@ def made_up_id(reply_id: str, number: int) -> str:
     return f"call_{zlib.crc32(reply_id.encode('utf-8', 'surrogatepass')):08x}{number:04x}"
 
 
+_MADE_UP = re.compile(r"call_[0-9a-f]{12}")
+
+
+def is_made_up(call_id: str) -> bool:
+    """Whether the id is of that form. No provider's own ids are: OpenAI's have 24 characters behind `call_`."""
+    return _MADE_UP.fullmatch(call_id) is not None
+
+
 _GOOD = re.compile(r"[a-zA-Z0-9_-]+")
 _BAD_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
 

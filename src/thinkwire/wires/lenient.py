@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from thinkwire import limits
 from thinkwire.faults import WireFault
 from thinkwire.framing import guard
 from thinkwire.model.notice import Notices
@@ -56,17 +57,17 @@ def _fit(value: Any, kind: Any, notices: Notices, path: str) -> tuple[Any, bool]
         else (kind,)
     )
     if value is None:
-        return None, type(None) in choices
+        return (msgspec.Raw(b"null"), True) if msgspec.Raw in choices else (None, type(None) in choices)
     for choice in choices:
         if choice is msgspec.Raw:
-            return msgspec.Raw(_encoded(value)), True
+            return msgspec.Raw(encoded(value)), True
         if isinstance(choice, type) and issubclass(choice, msgspec.Struct) and isinstance(value, dict):
             return lenient(value, choice, notices, path), True
         if typing.get_origin(choice) is list and isinstance(value, list):
             return _fit_list(value, typing.get_args(choice)[0], notices, path), True
         if isinstance(choice, type) and type(value) is choice:
             return value, True
-        if choice is float and type(value) is int:
+        if choice is float and type(value) is int and abs(value) <= limits.INTEGER:
             return float(value), True
         if choice is int and type(value) is float and value.is_integer():
             return int(value), True
@@ -84,21 +85,22 @@ def _fit_list(values: list[Any], kind: Any, notices: Notices, path: str) -> list
     return out
 
 
-def _encoded(value: Any) -> bytes:
+def encoded(value: Any) -> bytes:
     """JSON of plain values; lone halves of surrogate pairs, which it cannot hold, as U+FFFD."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_mended(value))
+        return msgspec.json.encode(mended(value))
 
 
-def _mended(value: Any) -> Any:
+def mended(value: Any) -> Any:
+    """The plain value with U+FFFD for every lone half of a surrogate pair."""
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
-        return [_mended(item) for item in value]
+        return [mended(item) for item in value]
     if isinstance(value, dict):
-        return {cast(str, _mended(name)): _mended(item) for name, item in value.items()}
+        return {cast(str, mended(name)): mended(item) for name, item in value.items()}
     return value
 
 

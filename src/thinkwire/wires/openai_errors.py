@@ -8,6 +8,7 @@ import msgspec
 
 from thinkwire import limits
 from thinkwire.faults import Fault, FaultCode
+from thinkwire.wires.error_numbers import ERROR_NUMBERS
 
 
 class ErrorBody(msgspec.Struct):
@@ -42,20 +43,6 @@ ERROR_WORDS: list[tuple[str, FaultCode]] = [
     ("invalid_prompt", "invalid_request"),
     ("badrequest", "invalid_request"),
 ]
-ERROR_NUMBERS: dict[int, FaultCode] = {
-    400: "invalid_request",
-    401: "authentication",
-    402: "billing",
-    403: "permission",
-    404: "not_found",
-    408: "timeout",
-    413: "too_large",
-    422: "invalid_request",
-    429: "rate_limit",
-    503: "overloaded",
-    504: "timeout",
-    529: "overloaded",
-}
 ERROR_TYPES: dict[FaultCode, str] = {
     "authentication": "authentication_error",
     "permission": "permission_error",

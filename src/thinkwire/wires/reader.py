@@ -49,7 +49,6 @@ _EXPECTED: dict[Any, str] = {
 }
 NULL = msgspec.Raw(b"null")
 _SPELLED = "~"  # a field that really begins with it is kept with one more
-_LARGEST = 2**53 - 1  # integers beyond it do not survive a JavaScript client or proxy
 
 
 class Fields:
@@ -130,7 +129,7 @@ class Fields:
         value = self._take(name, _integer)
         if value is None:
             return None
-        if not -_LARGEST <= value <= _LARGEST:
+        if not -limits.INTEGER <= value <= limits.INTEGER:
             raise self.fault(name, "is out of range")
         if isinstance(value, float) and not value.is_integer():
             raise self.fault(name, "expected an integer")
@@ -190,6 +189,16 @@ class Fields:
         if isinstance(value, str):
             return value
         return [Fields(item, name, self, i) for i, item in enumerate(value)]
+
+    def names(self) -> list[str]:
+        """The names of the fields that nobody took (null fields left out)."""
+        return [name for name, raw in self._fields.items() if raw != NULL]
+
+    def respell(self, names: Mapping[str, str]) -> Fields:
+        """Fields under a second name get their first one, unless that is there as well. Gives itself."""
+        for name in [name for name in self._fields if name in names]:
+            self._fields.setdefault(names[name], self._fields.pop(name))
+        return self
 
     def drop(self, *names: str) -> None:
         """These fields are understood and need no carrying."""

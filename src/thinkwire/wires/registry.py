@@ -13,6 +13,9 @@ from thinkwire.wires.anthropic import request as anthropic_request
 from thinkwire.wires.bedrock import reply as bedrock_reply
 from thinkwire.wires.bedrock import reply_encoder as bedrock_encoder
 from thinkwire.wires.bedrock import request as bedrock_request
+from thinkwire.wires.gemini import reply as gemini_reply
+from thinkwire.wires.gemini import reply_encoder as gemini_encoder
+from thinkwire.wires.gemini import request as gemini_request
 from thinkwire.wires.ollama import reply as ollama_reply
 from thinkwire.wires.ollama import reply_encoder as ollama_encoder
 from thinkwire.wires.ollama import request as ollama_request
@@ -115,6 +118,18 @@ _WIRES = (
         bedrock_request.decode_request,
         bedrock_request.encode_request,
         bedrock_encoder.PING,
+    ),
+    Wire(
+        "gemini",
+        False,  # an element of an array needs no line end
+        gemini_reply.ReplyDecoder,
+        gemini_encoder.ReplyEncoder,
+        gemini_reply.decode_reply,
+        gemini_encoder.encode_reply,
+        gemini_encoder.encode_fault,
+        gemini_request.decode_request,
+        gemini_request.encode_request,
+        gemini_encoder.BLANK_LINES,
     ),
     Wire(
         "ollama",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from tests.conformance.wires.anthropic import Anthropic
 from tests.conformance.wires.bedrock import Bedrock
+from tests.conformance.wires.gemini import Gemini
 from tests.conformance.wires.ollama import Ollama
 from tests.conformance.wires.openai_chat import OpenAIChat
 from tests.conformance.wires.openai_responses import OpenAIResponses
@@ -18,5 +19,6 @@ WIRES: dict[str, Wire] = {
         OpenAIResponses(),
         Ollama(),
         Bedrock(),
+        Gemini(),
     )
 }

@@ -56,6 +56,7 @@ class ReplyDecoder(SSEReplyDecoder):
         super().__init__(notices)
         self._opaque: dict[int, list[bytes]] = {}  # start and deltas of blocks that only this wire knows
         self._dropped: set[int] = set()  # indexes of blocks that nothing can be made of
+        self._inputs: dict[int, str] = {}  # arguments in the starts of calls: deltas count instead, if any come
 
     def read_frame(self, data: bytes) -> None:
         if data.count(b"{") + data.count(b"[") > 32:
@@ -91,6 +92,7 @@ class ReplyDecoder(SSEReplyDecoder):
             block = lenient(guard.decode_frame(bytes(raw)), schema.Block, self.notices)
             self.halves = True
         self._dropped.discard(index)
+        self._inputs.pop(index, None)
         out = self.out
         if block.type == "text":
             out.append(Opened("text", index))
@@ -111,7 +113,7 @@ class ReplyDecoder(SSEReplyDecoder):
             out.append(ToolOpened(block.id, plain_name(block.name, self.notices), index))
             arguments = bytes(block.input).strip()
             if arguments not in (b"", b"{}", b"null"):
-                out.append(ToolDelta(arguments.decode(errors="replace"), index))
+                self._inputs[index] = arguments.decode(errors="replace")
         elif block.type in _INCOMPLETE:
             self._dropped.add(index)
             self.notices.add("bad_field", f"content[{index}]", f"{block.type or 'a block'} without what makes it one")
@@ -131,7 +133,9 @@ class ReplyDecoder(SSEReplyDecoder):
         elif kind == "text_delta":
             self.out.append(TextDelta(delta.text or "", index))
         elif kind == "input_json_delta":
-            self.out.append(ToolDelta(delta.partial_json or "", index))
+            if delta.partial_json:
+                self._inputs.pop(index, None)
+                self.out.append(ToolDelta(delta.partial_json, index))
         elif kind == "signature_delta":
             if delta.signature:
                 self.out.append(_signature(delta.signature, index))
@@ -148,12 +152,19 @@ class ReplyDecoder(SSEReplyDecoder):
             self.notices.add("surrogate_replaced")
         return data
 
+    def flush(self) -> None:
+        for index, arguments in self._inputs.items():
+            self.out.append(ToolDelta(arguments, index))
+        self._inputs.clear()
+
     def _block_stop(self, event: schema.StreamEvent) -> None:
         self.close_block(event.index)
 
     def close_block(self, index: int) -> None:
         pieces = self._opaque.pop(index, None)
         if pieces is None:
+            if index in self._inputs:
+                self.out.append(ToolDelta(self._inputs.pop(index), index))
             self.out.append(Closed(index))
             return
         whole = schema.merged(pieces)

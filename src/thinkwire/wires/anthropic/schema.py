@@ -11,7 +11,7 @@ import msgspec
 
 from thinkwire import limits
 from thinkwire.faults import Fault, FaultCode
-from thinkwire.model import Extra, Usage
+from thinkwire.model import Extra, Usage, as_count
 
 WIRE = "anthropic"
 ABSENT = msgspec.Raw(b"")
@@ -31,8 +31,9 @@ class Tokens(msgspec.Struct):
 
     def canonical(self) -> Usage:
         """Anthropic counts the uncached input only; we count all of it."""
-        read, write = self.cache_read_input_tokens, self.cache_creation_input_tokens
-        total = None if self.input_tokens is None else self.input_tokens + (read or 0) + (write or 0)
+        fresh = as_count(self.input_tokens)
+        read, write = as_count(self.cache_read_input_tokens), as_count(self.cache_creation_input_tokens)
+        total = None if fresh is None else fresh + (read or 0) + (write or 0)
         details = self.output_tokens_details
         return Usage(
             total,

@@ -40,7 +40,7 @@ from thinkwire.model import (
     ToolUse,
     Usage,
 )
-from thinkwire.wires.arguments import as_object
+from thinkwire.wires.arguments import as_object, one_line
 from thinkwire.wires.block_order import FieldOrder
 from thinkwire.wires.ollama import schema
 from thinkwire.wires.ollama.created import EPOCH, write_time
@@ -143,7 +143,7 @@ class ReplyEncoder:
             return b""
         written = written_call(call.id, self._calls, call.name, "".join(self._arguments), self._notices, self._block)
         self._calls += 1
-        return self._content + b'"","tool_calls":[' + _encode(written) + b"]" + _TAIL
+        return self._content + b'"","tool_calls":[' + one_line(_encode(written)) + b"]" + _TAIL
 
     def _opaque(self, event: OpaqueSeen) -> bytes:
         self._block += 1

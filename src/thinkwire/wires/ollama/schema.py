@@ -9,7 +9,7 @@ import msgspec
 
 from thinkwire import limits
 from thinkwire.faults import Fault, FaultCode
-from thinkwire.model import Extra, Usage
+from thinkwire.model import Extra, Usage, as_count
 
 WIRE = "ollama"
 ABSENT = msgspec.Raw(b"")
@@ -60,7 +60,7 @@ class Line(msgspec.Struct):
         """The counters of the last line; the durations are kept for this wire. There is no count of reasoning."""
         durations = {name: raw.copy() for name in DURATIONS if is_there(raw := getattr(self, name))}
         extra = Extra(WIRE, durations) if durations else None
-        return Usage(_count(self.prompt_eval_count), _count(self.eval_count), extra=extra)
+        return Usage(as_count(self.prompt_eval_count), as_count(self.eval_count), extra=extra)
 
 
 DURATIONS = ("total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
@@ -68,10 +68,6 @@ DURATIONS = ("total_duration", "load_duration", "prompt_eval_duration", "eval_du
 
 def is_there(raw: msgspec.Raw) -> bool:
     return bytes(raw) not in (b"", b"null")
-
-
-def _count(value: int | None) -> int | None:
-    return None if value is None or value < 0 else value
 
 
 # What an error says → what it means; there are no codes on this wire. The first row that fits.

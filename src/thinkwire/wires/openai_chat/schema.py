@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from thinkwire.faults import FaultCode
-from thinkwire.model import StopReason, Usage
+from thinkwire.model import StopReason, Usage, as_count
 from thinkwire.wires.openai_errors import ErrorBody
 
 WIRE = "openai-chat"
@@ -40,8 +40,8 @@ class Tokens(msgspec.Struct):
         """None for the all-zero counters that some servers put on frames in between (MiniMax, 2026-08)."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if isinstance(value, int) and value < 0:
-                setattr(self, name, None)
+            if isinstance(value, int):
+                setattr(self, name, as_count(value))
         if not self.prompt_tokens and not self.completion_tokens and not self.total_tokens:
             return None
         details = self.completion_tokens_details

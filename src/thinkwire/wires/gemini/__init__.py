@@ -1,0 +1,1 @@
+"""Google's generateContent: Gemini API and Vertex AI."""
