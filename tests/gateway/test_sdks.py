@@ -35,13 +35,14 @@ SEALS: dict[str, Family] = {
 """Backends that want their own proof back, and no thought without it."""
 
 LOST: dict[str, set[Family]] = {
-    "anthropic": {"openai"},
+    "anthropic": {"gemini", "openai"},
     "openai-responses": {"claude", "gemini"},
-    "bedrock": {"openai"},
+    "gemini": {"claude", "openai"},
+    "bedrock": {"gemini", "openai"},
     "ollama": {"claude", "gemini", "openai"},  # has no place for a seal at all
 }
-"""By the client's wire: whose seals do not find their way back through it. They travel, but come back unattributed, so
-no backend is given them."""
+"""By the client's wire: whose seals do not find their way back through it. They reach the client or are withheld from
+it, but come back unattributed or not at all, so no backend is given them."""
 
 
 class Line(NamedTuple):

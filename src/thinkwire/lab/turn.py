@@ -5,6 +5,7 @@ A speaker reads its vendor's request into a `Turn`; the mind answers turns and n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -15,6 +16,8 @@ Json = dict[str, Any]
 
 QUESTION = 2000
 """Characters of a question that the mind looks at."""
+
+_TAG = re.compile(r"\s*<([\w-]+)")
 
 
 class Refused(Exception):
@@ -81,8 +84,20 @@ def last_exchange(history: Iterable[Said]) -> tuple[str, tuple[str, ...]]:
 
 def question_in(texts: tuple[str, ...]) -> str:
     """The last text that a human may have typed. What clients add by themselves stands between tags."""
-    typed = [text for text in texts if text.strip() and not text.lstrip().startswith("<")]
+    typed = [said for text in texts if (said := _behind_tags(text)).strip()]
     return (typed or list(texts))[-1][:QUESTION]
+
+
+def _behind_tags(text: str) -> str:
+    """The text without what stands between tags at its beginning, where a gateway may have joined the two."""
+    at = 0
+    while opening := _TAG.match(text, at):
+        closing = f"</{opening[1]}>"
+        at = text.find(closing, opening.end())
+        if at < 0:
+            return ""
+        at += len(closing)
+    return text[at:].lstrip()
 
 
 def tokens(body: Json, *names: str) -> int:
