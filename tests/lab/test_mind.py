@@ -92,3 +92,7 @@ def test_the_last_question() -> None:
 )
 def test_a_question_behind_what_the_client_added(text: str, question: str) -> None:
     assert last_exchange([Said("user", (text,))]) == (question, ())
+
+
+def test_a_question_in_front_of_what_the_client_added() -> None:
+    assert last_exchange([Said("user", ("two?",)), Said("user", ("<system>\nHurry.\n</system>",))]) == ("two?", ())

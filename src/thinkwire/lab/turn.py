@@ -74,18 +74,21 @@ def last_exchange(history: Iterable[Said]) -> tuple[str, tuple[str, ...]]:
     A message with results is no question, whatever text it has too: clients put their reminders there.
     """
     results: list[str] = []
+    added = ""
     for said in reversed(list(history)):
         if said.results:
             results[:0] = said.results
         elif said.role == "user" and said.texts:
-            return question_in(said.texts), tuple(results)
-    return "", tuple(results)
+            if question := typed_in(said.texts):
+                return question, tuple(results)
+            added = added or said.texts[-1][:QUESTION]
+    return added, tuple(results)
 
 
-def question_in(texts: tuple[str, ...]) -> str:
-    """The last text that a human may have typed. What clients add by themselves stands between tags."""
+def typed_in(texts: tuple[str, ...]) -> str:
+    """The last text that a human may have typed, if there is one. What clients add by themselves is between tags."""
     typed = [said for text in texts if (said := _behind_tags(text)).strip()]
-    return (typed or list(texts))[-1][:QUESTION]
+    return typed[-1][:QUESTION] if typed else ""
 
 
 def _behind_tags(text: str) -> str:

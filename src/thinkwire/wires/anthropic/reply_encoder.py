@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from thinkwire.faults import Fault
 from thinkwire.model import (
@@ -72,7 +73,7 @@ class ReplyEncoder:
         self._model = model
         self._index = -1
         self._prefix = b""
-        self._after: Seal | None = None  # of the open text
+        self._after: list[Seal] = []  # of visible text: each goes in front of the next block, if there is one
         self._held: Opened | None = None  # its first content decides how it is spelled (redacted, signed empty text)
         self._write: dict[type, Callable[[Any], bytes]] = {
             ThoughtDelta: self._text,
@@ -131,11 +132,15 @@ class ReplyEncoder:
         return sealed + self._open_block(block, b"input_json_delta", b"partial_json")
 
     def _open_block(self, block: dict[str, Any], delta: bytes, field: bytes) -> bytes:
+        before = self._sealed_before() if self._after else b""
         self._index += 1
         self._prefix = _DELTA % (self._index, delta, field)
-        return _event(
-            "content_block_start", {"type": "content_block_start", "index": self._index, "content_block": block}
-        )
+        start = {"type": "content_block_start", "index": self._index, "content_block": block}
+        return before + _event("content_block_start", start)
+
+    def _sealed_before(self) -> bytes:
+        seals, self._after = self._after, []
+        return b"".join(map(self._whole_block, seals))
 
     def _opaque(self, event: OpaqueSeen) -> bytes:
         if event.wire != WIRE:
@@ -143,9 +148,10 @@ class ReplyEncoder:
             self._prefix = b"skip"
             return b""
         pieces = event.pieces or (bytes(event.raw),)
+        before = self._sealed_before()
         start = {"type": "content_block_start", "index": self._index + 1, "content_block": msgspec.Raw(pieces[0])}
         self._index += 1
-        out = _event("content_block_start", start)
+        out = before + _event("content_block_start", start)
         return out + b"".join(self._raw_delta(piece) for piece in pieces[1:])
 
     def _opaque_delta(self, event: OpaqueDelta) -> bytes:
@@ -161,18 +167,22 @@ class ReplyEncoder:
     def _seal(self, event: Sealed) -> bytes:
         seal = event.seal
         if self._held is not None:
-            if _redacted(seal) or self._held.kind == "text":
+            if _redacted(seal):
                 self._held = None
                 return self._open_block({"type": "redacted_thinking", "data": seal.data}, b"", b"")
+            if self._held.kind == "text":
+                self._after.append(seal)
+                return b""
             return self._open_held() + self._signature(seal)
         if self._prefix.endswith(b'"thinking":'):
             return self._signature(seal)
-        self._after = seal  # of visible text: this wire has no place for it in a text block
+        self._after.append(seal)
         return b""
 
     def _whole_block(self, seal: Seal) -> bytes:
         """A seal that this wire cannot put on the block it came with, as a block of its own: Gemini signs text and
-        calls. It stands where the signed part begins (calls) or ends (text), so that it can find its way back."""
+        calls. It stands where the signed part begins (calls) or ends (text), so that it can find its way back. Nothing
+        stands behind the last text: agents take the last block for the answer (Claude Code 2.1.197, `-p`)."""
         return self._open_block({"type": "redacted_thinking", "data": seal.data}, b"", b"") + self._stop()
 
     def _signature(self, seal: Seal) -> bytes:
@@ -189,11 +199,7 @@ class ReplyEncoder:
         if self._held is not None:  # all that was in it had no place here
             self._held = None
             return b""
-        out = self._stop()
-        if self._after is not None:
-            seal, self._after = self._after, None
-            out += self._whole_block(seal)
-        return out
+        return self._stop()
 
     def _stop(self) -> bytes:
         return _event("content_block_stop", {"type": "content_block_stop", "index": self._index})
@@ -205,6 +211,8 @@ class ReplyEncoder:
         if event.extra is not None and event.extra.wire != WIRE:
             for name in event.extra.fields:
                 self._notices.add("not_carried", "", name)
+        for seal in self._after:
+            self._notices.add("seal_withheld", "", seal.format or seal.kind)
         delta: dict[str, Any] = {"stop_reason": STOP_REASONS[event.reason], "stop_sequence": event.stop_sequence}
         body: dict[str, Any] = {
             "type": "message_delta",
@@ -250,7 +258,8 @@ def _usage(usage: Usage, final: bool = False) -> dict[str, Any]:
 
 def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> bytes:
     """The folded reply as a Messages object."""
-    content = [spelled for i, block in enumerate(reply.blocks) for spelled in _spell(block, i, notices)]
+    blocks = _without_last_seals(reply.blocks, notices)
+    content = [spelled for i, block in enumerate(blocks) for spelled in _spell(block, i, notices)]
     body: dict[str, Any] = {
         "id": reply.id or "msg_0",
         "type": "message",
@@ -267,6 +276,20 @@ def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> by
             notices.add("not_carried", "", name)
     body["usage"] = _usage(reply.usage, final=True)
     return _encode(body)
+
+
+def _without_last_seals(blocks: list[Block], notices: Notices) -> list[Block]:
+    """The blocks without the seals of the text at the very end: nothing stands behind that."""
+    kept = list(blocks)
+    for at in range(len(kept) - 1, -1, -1):
+        block = kept[at]
+        if not isinstance(block, Text) or block.seal is None:
+            break
+        notices.add("seal_withheld", "", block.seal.format or block.seal.kind)
+        kept[at] = replace(block, seal=None)
+        if block.text:
+            break
+    return kept
 
 
 def _spell(block: Block, index: int, notices: Notices) -> list[Any]:
