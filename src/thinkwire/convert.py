@@ -52,7 +52,7 @@ class Passage(NamedTuple):
     folded: bool = True
     as_stream: bool = False
     input_tokens: int | None = None
-    attribution: Attribution | None = None
+    attribution: Callable[[Notices], Attribution] | None = None
     array: bool = False
 
 
@@ -74,7 +74,7 @@ class _Stages:
         profile = find_profile(markup, model, source)
         self._markup = MarkupStage(profile, bool(tools)) if profile is not None else None
         self._calls_back = CallsBack(tools, notices) if isinstance(tools, Offer) and tools.known else None
-        self._attribution = passage.attribution
+        self._attribution = passage.attribution(notices) if passage.attribution is not None else None
         self._joiner: SurrogateJoiner | None = None
         self._calls = CallOrder()
         self._notices = notices

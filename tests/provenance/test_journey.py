@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ CHAT = [
 
 def blocks_of(source: str, events: Sequence[Any], trust: str) -> list[dict[str, Any]]:
     """What an Anthropic client has in its history behind the reply."""
-    attribution = Attribution(CARRIER, trust, "anthropic")
+    attribution = partial(Attribution, CARRIER, trust, "anthropic")
     translator = StreamTranslator(source, "anthropic", passage=Passage(attribution=attribution))
     raw = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
     out = (translator.feed(raw) + translator.finish()).decode()
@@ -105,6 +106,23 @@ def test_a_seal_of_a_call_finds_its_call() -> None:
     parts = asked(blocks, "gemini", "gemini-api", Rules(history="signed", control="level"))["contents"][1]["parts"]
     [call] = [part for part in parts if "functionCall" in part]
     assert call["thoughtSignature"] == "CiQB"
+
+
+SIGNED_TEXT = [{"text": "a", "thoughtSignature": "CiQC"}]
+
+
+def test_a_seal_of_a_text_stands_in_front_of_the_next_block_and_finds_its_text() -> None:
+    parts = [*SIGNED_TEXT, PARTS[1]]
+    events = [{"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}]
+    blocks = blocks_of("gemini", events, "gemini-api")
+    assert [block["type"] for block in blocks] == ["text", "redacted_thinking", "redacted_thinking", "tool_use"]
+    there = asked(blocks, "gemini", "gemini-api", Rules(history="signed", control="level"))["contents"][1]["parts"]
+    assert [part.get("thoughtSignature") for part in there] == ["CiQC", "CiQB"]
+
+
+def test_nothing_stands_behind_the_last_text() -> None:
+    events = [{"candidates": [{"content": {"role": "model", "parts": SIGNED_TEXT}, "finishReason": "STOP"}]}]
+    assert [block["type"] for block in blocks_of("gemini", events, "gemini-api")] == ["text"]
 
 
 @pytest.mark.parametrize(("trust", "there"), [("here", True), ("there", True)])

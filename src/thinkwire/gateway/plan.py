@@ -7,6 +7,7 @@ sends the client's own bytes; everything else goes through the library's front d
 from __future__ import annotations
 
 from base64 import b64encode
+from functools import partial
 from typing import NamedTuple
 
 from thinkwire.convert import Passage, StreamTranslator, TranslatedReply, translate_reply, translate_request
@@ -89,7 +90,7 @@ class Plan(NamedTuple):
     def _passage(self, ask: Ask) -> Passage:
         attribution = None
         if self.carrier is not None and self.trust not in NATIVE.get(ask.route.wire, ()):
-            attribution = Attribution(self.carrier, self.trust, ask.route.wire)
+            attribution = partial(Attribution, self.carrier, self.trust, ask.route.wire)
         return Passage(not ask.stream, ask.stream, self.input_tokens, attribution, ask.route.array)
 
 

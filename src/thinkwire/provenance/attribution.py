@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from thinkwire.model import Closed, Event, LateSeal, Opened, Seal, Sealed, ToolOpened
+from thinkwire.model import Closed, Event, Finished, LateSeal, Notices, OpaqueSeen, Opened, Seal, Sealed, ToolOpened
 from thinkwire.provenance.carrier import Carrier, Place
 
 NATIVE: dict[str, frozenset[str]] = {
@@ -27,21 +27,32 @@ MARKING = frozenset({"anthropic", "openai-responses"})
 """Faces whose clients send a thought back with the proof that they got, so that one without a seal is told as well."""
 
 
+LAST_BLOCK_ANSWERS = frozenset({"anthropic"})
+"""Faces whose agents take the last block for the answer (Claude Code 2.1.197, `-p`): nothing may stand behind the text
+there, so a seal of it leaves in front of the next block, or not at all."""
+
+
 class Attribution:
     """`apply(events)` for one reply from an origin of this trust domain, towards one face."""
 
-    def __init__(self, carrier: Carrier, trust: str, face: str) -> None:
+    def __init__(self, carrier: Carrier, trust: str, face: str, notices: Notices) -> None:
         self._carrier = carrier
         self._trust = trust
+        self._notices = notices
         self._marks = face in MARKING
+        self._waits = face in LAST_BLOCK_ANSWERS
+        self._waiting: Seal | None = None  # of a text, for the next block
         self._place: Place = "thought"  # of the open block
         self._bare = False  # it is a thought, and no seal of it came
 
     def apply(self, events: list[Event]) -> list[Event]:
-        if not any(type(event) in _ACTS for event in events):
+        if not any(type(event) in _ACTS or type(event) is OpaqueSeen for event in events):
             return events  # deltas, which is nearly all there is
         out: list[Event] = []
         for event in events:
+            if self._waiting is not None and type(event) in _BEGINNINGS:
+                out += (Opened("thought"), Sealed(self._waiting, whole=True), Closed())
+                self._waiting = None
             act = _ACTS.get(type(event))
             out += [event] if act is None else act(self, event)
         return out
@@ -53,7 +64,11 @@ class Attribution:
 
     def _sealed(self, event: Sealed | LateSeal) -> list[Event]:
         self._bare = False
-        return [replace(event, seal=self._wrapped(event.seal, self._place))]
+        seal = self._wrapped(event.seal, self._place)
+        if self._waits and self._place == "text" and isinstance(event, Sealed):
+            self._waiting = Seal("redacted", seal.data)
+            return []
+        return [replace(event, seal=seal)]
 
     def _call(self, event: ToolOpened) -> list[Event]:
         self._bare = False
@@ -67,6 +82,11 @@ class Attribution:
             return [event]
         return [Sealed(Seal("signature", self._carrier.wrap(None, self._trust)), whole=True), event]
 
+    def _finished(self, event: Finished) -> list[Event]:
+        if self._waiting is not None:
+            self._notices.add("seal_withheld", "", "of the last text")
+        return [event]
+
     def _wrapped(self, seal: Seal, place: Place) -> Seal:
         """The carrier in the seal's place: what kind it is decides where the face's wire puts it."""
         return Seal(seal.kind, self._carrier.wrap(seal, self._trust, place), item_id=seal.item_id)
@@ -78,4 +98,6 @@ _ACTS: dict[type, Callable[[Attribution, Any], list[Event]]] = {
     LateSeal: Attribution._sealed,
     ToolOpened: Attribution._call,
     Closed: Attribution._closed,
+    Finished: Attribution._finished,
 }
+_BEGINNINGS = (Opened, ToolOpened, OpaqueSeen)

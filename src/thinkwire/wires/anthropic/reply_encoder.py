@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from thinkwire.faults import Fault
 from thinkwire.model import (
@@ -73,7 +72,7 @@ class ReplyEncoder:
         self._model = model
         self._index = -1
         self._prefix = b""
-        self._after: list[Seal] = []  # of visible text: each goes in front of the next block, if there is one
+        self._after: list[Seal] = []  # of visible text: each goes in front of the next block, or to the end
         self._held: Opened | None = None  # its first content decides how it is spelled (redacted, signed empty text)
         self._write: dict[type, Callable[[Any], bytes]] = {
             ThoughtDelta: self._text,
@@ -181,8 +180,7 @@ class ReplyEncoder:
 
     def _whole_block(self, seal: Seal) -> bytes:
         """A seal that this wire cannot put on the block it came with, as a block of its own: Gemini signs text and
-        calls. It stands where the signed part begins (calls) or ends (text), so that it can find its way back. Nothing
-        stands behind the last text: agents take the last block for the answer (Claude Code 2.1.197, `-p`)."""
+        calls. It stands where the signed part begins (calls) or ends (text), so that it can find its way back."""
         return self._open_block({"type": "redacted_thinking", "data": seal.data}, b"", b"") + self._stop()
 
     def _signature(self, seal: Seal) -> bytes:
@@ -211,8 +209,7 @@ class ReplyEncoder:
         if event.extra is not None and event.extra.wire != WIRE:
             for name in event.extra.fields:
                 self._notices.add("not_carried", "", name)
-        for seal in self._after:
-            self._notices.add("seal_withheld", "", seal.format or seal.kind)
+        before = self._sealed_before()
         delta: dict[str, Any] = {"stop_reason": STOP_REASONS[event.reason], "stop_sequence": event.stop_sequence}
         body: dict[str, Any] = {
             "type": "message_delta",
@@ -221,7 +218,7 @@ class ReplyEncoder:
         }
         for name, raw in extra.items():
             (body if name in ("context_management", "input_transformations") else delta)[name] = raw
-        return _event("message_delta", body) + _event("message_stop", {"type": "message_stop"})
+        return before + _event("message_delta", body) + _event("message_stop", {"type": "message_stop"})
 
     def _fail(self, event: Failed) -> bytes:
         return _event("error", encode_fault(event.fault))
@@ -258,8 +255,7 @@ def _usage(usage: Usage, final: bool = False) -> dict[str, Any]:
 
 def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> bytes:
     """The folded reply as a Messages object."""
-    blocks = _without_last_seals(reply.blocks, notices)
-    content = [spelled for i, block in enumerate(blocks) for spelled in _spell(block, i, notices)]
+    content = [spelled for i, block in enumerate(reply.blocks) for spelled in _spell(block, i, notices)]
     body: dict[str, Any] = {
         "id": reply.id or "msg_0",
         "type": "message",
@@ -276,20 +272,6 @@ def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> by
             notices.add("not_carried", "", name)
     body["usage"] = _usage(reply.usage, final=True)
     return _encode(body)
-
-
-def _without_last_seals(blocks: list[Block], notices: Notices) -> list[Block]:
-    """The blocks without the seals of the text at the very end: nothing stands behind that."""
-    kept = list(blocks)
-    for at in range(len(kept) - 1, -1, -1):
-        block = kept[at]
-        if not isinstance(block, Text) or block.seal is None:
-            break
-        notices.add("seal_withheld", "", block.seal.format or block.seal.kind)
-        kept[at] = replace(block, seal=None)
-        if block.text:
-            break
-    return kept
 
 
 def _spell(block: Block, index: int, notices: Notices) -> list[Any]:
