@@ -34,15 +34,9 @@ SEALS: dict[str, Family] = {
 }
 """Backends that want their own proof back, and no thought without it."""
 
-LOST: dict[str, set[Family]] = {
-    "anthropic": {"gemini", "openai"},
-    "openai-responses": {"claude", "gemini"},
-    "gemini": {"claude", "openai"},
-    "bedrock": {"gemini", "openai"},
-    "ollama": {"claude", "gemini", "openai"},  # has no place for a seal at all
-}
-"""By the client's wire: whose seals do not find their way back through it. They reach the client or are withheld from
-it, but come back unattributed or not at all, so no backend is given them."""
+LOST: dict[str, set[Family]] = {"ollama": {"claude", "gemini", "openai"}}
+"""By the client's wire: whose seals do not find their way back through it, because it has no place for any. All others
+carry them: native ones as they are, foreign ones in a carrier."""
 
 
 class Line(NamedTuple):

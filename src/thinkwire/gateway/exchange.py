@@ -94,7 +94,7 @@ class Exchange:
         self._size = 0
         self._last_in = self._loop.time()
         try:
-            self._plan = make_plan(self._ask, self._setup.targets[name], self._setup.settings)
+            self._plan = make_plan(self._ask, self._setup.targets[name], self._setup)
         except WireFault as fault:
             self._refuse(fault)
             return
