@@ -312,7 +312,9 @@ TEXT = """\
 <!-- Written by `make agents`: change tools/agents.py, then run it. -->
 
 Each agent ran headless through the gateway against every persona of the [lab](lab.md) and was asked to run a command:
-the model calls its shell, the agent runs it, the result goes back, the answer quotes it. {versions}; {date}.
+the model calls its shell, the agent runs it, the result goes back, the answer quotes it.
+
+{versions}; {date}.
 
 - **tool ran**: the second request held what the command printed.
 - **answer**: the agent ended well, and what it printed last quotes the result.
