@@ -167,6 +167,7 @@ SEALS: dict[tuple[str, str], Family] = {
     ("bedrock", "signed"): "claude",
     ("gemini", "signed"): "gemini",
     ("openai-responses", "optional"): "openai",
+    ("openai-responses", "opaque"): "openai",
 }
 """Whose proof a backend wants with a thought: by its wire and by what the capability table says of its history."""
 
