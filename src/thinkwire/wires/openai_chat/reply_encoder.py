@@ -41,6 +41,7 @@ from thinkwire.model import (
     Usage,
 )
 from thinkwire.wires.block_order import FieldOrder
+from thinkwire.wires.ending_words import note_reason, note_sequence
 from thinkwire.wires.openai_errors import error_body
 
 WIRE = "openai-chat"
@@ -60,6 +61,7 @@ STOP_REASONS: dict[StopReason, str] = {
     "malformed_call": "stop",
     "compaction": "stop",
 }
+_UNSAID: tuple[StopReason, ...] = ("pause_turn", "compaction", "malformed_call", "context_window")
 _TAIL = b'},"finish_reason":null}]}\n\n'
 
 
@@ -219,10 +221,8 @@ def note_extra(extra: Extra | None, notices: Notices) -> None:
 
 
 def note_stop(reason: StopReason, sequence: str | None, notices: Notices) -> None:
-    if reason in ("pause_turn", "compaction"):
-        notices.add("converted", "finish_reason", reason)
-    if sequence is not None:
-        notices.add("not_carried", "", "stop_sequence")
+    note_reason(reason, _UNSAID, "finish_reason", notices)
+    note_sequence(reason, sequence, notices)
 
 
 def encode_usage(usage: Usage | None) -> dict[str, Any] | None:
