@@ -29,6 +29,7 @@ class Thoughts:
         self._key: Key = None
         self._begun = False  # a thought was begun, so a seal has something to belong to
         self._sealed = False  # and it has its seal: more text is another thought
+        self._sealed_by = ""  # the key of the entry that sealed it
         self._indexed = False  # it came in entries with an index
         self._text: list[str] = []
         self._entries: set[str] = set()  # keys of the thoughts so far that came in entries
@@ -149,6 +150,7 @@ class Thoughts:
                 return
             self._begin(key, indexed, out)
         self._seal(seal, out)
+        self._sealed_by = key if indexed else ""
 
     def _encrypted(self, detail: schema.Detail, data: str, out: list[Event]) -> None:
         """Claude's redacted thinking and the seal of Gemini's calls are blocks of their own; elsewhere an encrypted
@@ -178,7 +180,7 @@ class Thoughts:
         """Whether an entry is of another thought than the one being written."""
         if not self._begun or (self._sealed and not sealing):
             return True
-        return indexed and self._indexed and key != self._key
+        return indexed and (self._key if self._indexed else self._sealed_by or key) != key
 
     def _begin(self, key: Key, indexed: bool, out: list[Event]) -> None:
         self._forget(out)
@@ -195,6 +197,7 @@ class Thoughts:
             self._snapshots = Snapshots()
         self._key = None
         self._begun = self._sealed = self._indexed = False
+        self._sealed_by = ""
         self._text = []
 
     def _seal(self, seal: Seal, out: list[Event]) -> None:
@@ -205,8 +208,12 @@ class Thoughts:
         out.append(Sealed(seal, self._key, whole=True))
 
     def _echo(self, text: str, signature: str | None) -> bool:
-        """Whether an entry that brings the signature repeats the whole thought (problems: doubled traces)."""
-        if not signature or not self._text or "".join(self._text) != text:
+        """Whether an entry that brings the signature repeats the whole thought (problems: doubled traces). A plain
+        field does not say where a thought ends, so there it may be the last of what was said."""
+        if not signature or not self._text:
+            return False
+        said = "".join(self._text)
+        if said != text and not (self._key is None and said.endswith(text)):
             return False
         self._notices.add("reasoning_duplicate")
         return True
