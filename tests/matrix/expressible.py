@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from thinkwire.model import NoticeCode, Seal, StopReason
+from thinkwire.wires.gemini.schema import is_own
 
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
 
@@ -87,6 +88,7 @@ REPLIES: dict[str, Reply] = {
 LOST: dict[str, NoticeCode] = {
     "order": "order_lost",
     "seal": "seal_withheld",
+    "late seal": "seal_late",
     "stop": "converted",
     "stop_sequence": "not_carried",
     "count": "not_carried",
@@ -96,7 +98,7 @@ LOST: dict[str, NoticeCode] = {
 def takes(wire: str, seal: Seal) -> bool:
     """Whether a reply on this wire has a place for the seal. Gemini's own are nobody's to judge."""
     taken = REPLIES[wire].seals
-    return taken == "all" or (taken == "base64" and (seal.kind == "thought_signature" or is_base64(seal.data)))
+    return taken == "all" or (taken == "base64" and (is_own(seal) or is_base64(seal.data)))
 
 
 def is_base64(text: str) -> bool:

@@ -210,6 +210,16 @@ def detail(seal: Seal, text: str, index: int) -> dict[str, Any]:
     return out
 
 
+def _details(seal: Seal, text: str, index: int) -> list[dict[str, Any]]:
+    """A thought and its seal in a whole reply. All thoughts are one text there, so an entry says what the seal is of,
+    as OpenRouter has it."""
+    entry = detail(seal, text, index)
+    if not text or seal.kind == "signature":
+        return [entry]
+    beside = {name: entry[name] for name in ("id", "format", "index") if name in entry}
+    return [{"type": "reasoning.summary", "summary": text, **beside}, entry]
+
+
 def encode_fault(fault: Fault) -> dict[str, Any]:
     """The body of an error, in a stream and as a reply of its own."""
     return error_body(fault)
@@ -274,7 +284,7 @@ def _message(reply: Reply, notices: Notices) -> dict[str, Any]:
             order.next("thought", i)
             thought.append(block.text)
             if block.seal is not None:
-                details.append(detail(block.seal, block.text, i))
+                details += _details(block.seal, block.text, i)
         elif isinstance(block, Text):
             order.next("text", i)
             (refusal if block.refusal else text).append(block.text)

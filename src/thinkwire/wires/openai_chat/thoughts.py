@@ -31,6 +31,7 @@ class Thoughts:
         self._sealed = False  # and it has its seal: more text is another thought
         self._sealed_by = ""  # the key of the entry that sealed it
         self._indexed = False  # it came in entries with an index
+        self._index: int | None = None  # of the entry that its text came in
         self._text: list[str] = []
         self._entries: set[str] = set()  # keys of the thoughts so far that came in entries
         self._proof = ("", "", "")  # key, id and data of the encrypted entry before
@@ -104,19 +105,34 @@ class Thoughts:
     # ---- structured entries --------------------------------------------------------------------------------------
 
     def structured(self, delta: schema.Delta, out: list[Event]) -> None:
-        """`reasoning_details` or `thinking_blocks`; the plain fields beside them only where these hold no text."""
+        """`reasoning_details` or `thinking_blocks`; of the plain field beside them only what these do not hold: all of
+        it, or (in a whole reply) the thoughts that have no seal."""
         details = delta.reasoning_details or [_as_detail(block) for block in delta.thinking_blocks or []]
-        if not any(d.text or d.summary for d in details):
-            plain = delta.reasoning_content or delta.reasoning
-            if plain:
-                self.reasoning(plain, out)
-        for detail in details:
+        plain = delta.reasoning_content or delta.reasoning
+        texts = [detail.text or detail.summary or "" for detail in details]
+        between: list[str] = []
+        if plain and not any(texts):
+            self.reasoning(plain, out)
+        elif isinstance(plain, str) and len(plain) > sum(map(len, texts)):
+            between = _between(plain, texts)
+        for n, detail in enumerate(details):
+            if between:
+                self._alone_between(between[n], out)
             if detail.type in ("reasoning.text", "reasoning.summary"):
                 self._entry(detail, out)
             elif detail.type == "reasoning.encrypted" and detail.data:
                 self._encrypted(detail, detail.data, out)
             elif detail.type:
                 self._notices.add("not_carried", "reasoning_details", detail.type[:40])
+        if between:
+            self._alone_between(between[-1], out)
+
+    def _alone_between(self, text: str, out: list[Event]) -> None:
+        """A thought that only the plain field has."""
+        if text.strip():
+            self._forget(out)
+            self.plain(text, out)
+            self._forget(out)
 
     def stashed(self, stash: schema.Stash, out: list[Event]) -> None:
         """`provider_specific_fields`, where the delta says nothing of it by itself."""
@@ -140,6 +156,7 @@ class Thoughts:
         if text and not self._echo(text, detail.signature):
             if self._another(key, indexed):
                 self._begin(key, indexed, out)
+            self._index = detail.index
             self._say(text, out)
         if not detail.signature:
             return
@@ -153,8 +170,8 @@ class Thoughts:
         self._sealed_by = key if indexed else ""
 
     def _encrypted(self, detail: schema.Detail, data: str, out: list[Event]) -> None:
-        """Claude's redacted thinking and the seal of Gemini's calls are blocks of their own; elsewhere an encrypted
-        entry is the proof of the thought beside it. Data under one index are pieces of one."""
+        """Claude's redacted thinking and the seal of Gemini's calls are blocks of their own; elsewhere, and where a
+        text stands under the same index, an encrypted entry is the proof of the thought beside it. Data under one index are pieces of one."""
         key, item = _key_of(detail), detail.id or self._proof[1]
         goes_on = detail.index is not None and self._proof[:2] == (key, item)
         if self._proof == (key, item, data):
@@ -162,7 +179,8 @@ class Thoughts:
             return
         self._proof = (key, item if goes_on else detail.id or "", data)
         kind = _ALONE.get(detail.format or CLAUDE)
-        if kind is not None:
+        beside = kind == "encrypted" and not self._sealed and detail.index is not None and detail.index == self._index
+        if kind is not None and not beside:
             self._alone += not goes_on
             seal = Seal(kind, data, item_id=detail.id, format=detail.format or CLAUDE)
             out.append(Sealed(seal, f"alone{self._alone}"))
@@ -198,6 +216,7 @@ class Thoughts:
         self._key = None
         self._begun = self._sealed = self._indexed = False
         self._sealed_by = ""
+        self._index = None
         self._text = []
 
     def _seal(self, seal: Seal, out: list[Event]) -> None:
@@ -225,6 +244,18 @@ _UNNUMBERED = "detail"
 def _key_of(detail: schema.Detail) -> str:
     """The key of the thought that an entry is a fragment of; thoughts of plain fields have none."""
     return _UNNUMBERED if detail.index is None else f"{detail.type}:{detail.index}"
+
+
+def _between(plain: str, texts: list[str]) -> list[str]:
+    """What stands in front of each of the texts, and behind the last; nothing if they are not in there."""
+    found: list[str] = []
+    for text in texts:
+        before, there, rest = plain.partition(text) if text else ("", "", plain)
+        if text and not there:
+            return []
+        found.append(before)
+        plain = rest
+    return [*found, plain]
 
 
 def _as_detail(block: schema.ThinkingBlock) -> schema.Detail:
