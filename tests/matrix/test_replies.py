@@ -25,7 +25,7 @@ bounded = settings(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=25,
+    max_examples=800,
     phases=[Phase.explicit, Phase.generate],  # an example stands for 36 conversions: what fails is quick to read anyway
     report_multiple_bugs=False,
 )

@@ -52,8 +52,8 @@ _base64 = st.binary(min_size=1, max_size=24).map(lambda data: base64.b64encode(d
 _words = st.sampled_from(("rs_enc==odd", "no base64!", "a-b_cdef", "gAAAAABo+/==", "sig:1/2"))
 
 
-def sealed(kind: SealKind) -> st.SearchStrategy[Seal]:
-    return (_base64 | _words).map(lambda data: Seal(kind, data))
+def sealed(kind: SealKind, family: str) -> st.SearchStrategy[Seal]:
+    return (_base64 | _words).map(lambda data: Seal(kind, data, format=family))
 
 
 def numbered(seal: Seal | None, number: int) -> Seal | None:
@@ -61,10 +61,7 @@ def numbered(seal: Seal | None, number: int) -> Seal | None:
     return seal and replace(seal, data=base64.b64encode(b"s%02d" % number).decode() + seal.data)
 
 
-SIGNATURE = sealed("signature")
-REDACTED = sealed("redacted")
-ENCRYPTED = sealed("encrypted")
-THOUGHT_SIGNATURE = sealed("thought_signature")
+CLAUDE, OPENAI, GEMINI = "anthropic-claude-v1", "openai-responses-v1", "google-gemini-v1"
 
 # ---- calls ----------------------------------------------------------------------------------------------------------
 
@@ -96,11 +93,32 @@ arguments = st.sampled_from(ODD_ARGUMENTS) | st.dictionaries(names, _json, max_s
 Piece = tuple[str, str, Seal | None]
 """A block of a reply: what it is, its text or arguments, its seal. Calls get ids and names when they are said."""
 
-thoughts = st.tuples(st.just("thought"), visible, st.none() | SIGNATURE | ENCRYPTED)
-silent_thoughts = st.tuples(st.just("thought"), st.just(""), SIGNATURE | REDACTED | ENCRYPTED)
-texts = st.tuples(st.just("text"), visible, st.none() | THOUGHT_SIGNATURE)
-calls = st.tuples(st.just("call"), arguments, st.none() | THOUGHT_SIGNATURE)
-pieces: st.SearchStrategy[list[Piece]] = st.lists(thoughts | silent_thoughts | texts | calls, min_size=1, max_size=6)
+
+def piece(kind: str, text: st.SearchStrategy[str], seal: st.SearchStrategy[Seal | None]) -> st.SearchStrategy[Piece]:
+    return st.tuples(st.just(kind), text, seal)
+
+
+def said(*kinds: st.SearchStrategy[Piece]) -> st.SearchStrategy[list[Piece]]:
+    return st.lists(st.one_of(*kinds), min_size=1, max_size=6)
+
+
+plain, silent = st.none(), st.just("")
+texts, calls = piece("text", visible, plain), piece("call", arguments, plain)
+signed, redacted = sealed("signature", CLAUDE), sealed("redacted", CLAUDE)
+encrypted, by_google = sealed("encrypted", OPENAI), sealed("thought_signature", GEMINI)
+
+claude = said(piece("thought", visible | silent, signed), piece("thought", silent, redacted), texts, calls)
+openai = said(piece("thought", visible | silent, encrypted), texts, calls)
+gemini = said(
+    piece("thought", visible, plain),
+    piece("text", visible, plain | by_google),
+    piece("text", silent, by_google),
+    piece("call", arguments, plain | by_google),
+)
+unsigned = said(piece("thought", visible, plain), texts, calls)
+mixed = said(piece("thought", visible, plain | signed | encrypted), texts, calls)
+pieces = claude | openai | gemini | unsigned | mixed
+"""What models of each family say, and what a gateway in front of us may have put together."""
 
 STOPS: tuple[StopReason, ...] = (
     *("end_turn", "max_tokens", "stop_sequence", "refusal", "pause_turn", "context_window"),
@@ -120,9 +138,9 @@ def usages(draw: st.DrawFn) -> Usage:
 @st.composite
 def replies(draw: st.DrawFn) -> list[Event]:
     """The events of one reply, as a decoder says them."""
-    said = draw(pieces)
+    answer = draw(pieces)
     events: list[Event] = [Started("msg_1", "model-x", created=1_700_000_000)]
-    for key, (kind, text, given) in enumerate(said):
+    for key, (kind, text, given) in enumerate(answer):
         seal = numbered(given, key)
         if kind == "call":
             events.append(ToolOpened(draw(ids) + f"n{key}", draw(names), key, seal=seal))

@@ -97,7 +97,7 @@ class Thoughts:
     def part(self, part: schema.Part, out: list[Event]) -> None:
         """A content part of type thinking; consecutive ones are one thought (Mistral sends no index)."""
         text = part.thought()
-        if text and not self._echo(text, part.signature):
+        if text and not self._echo(text, part.signature, ""):
             self.plain(text, out)
         if part.signature:
             self._seal(Seal("signature", part.signature), out)
@@ -153,7 +153,7 @@ class Thoughts:
         text = detail.text or detail.summary or ""
         key = _key_of(detail)
         indexed = detail.index is not None
-        if text and not self._echo(text, detail.signature):
+        if text and not self._echo(text, detail.signature, key if indexed else ""):
             if self._another(key, indexed):
                 self._begin(key, indexed, out)
             self._index = detail.index
@@ -171,7 +171,8 @@ class Thoughts:
 
     def _encrypted(self, detail: schema.Detail, data: str, out: list[Event]) -> None:
         """Claude's redacted thinking and the seal of Gemini's calls are blocks of their own; elsewhere, and where a
-        text stands under the same index, an encrypted entry is the proof of the thought beside it. Data under one index are pieces of one."""
+        text stands under the same index, an encrypted entry is the proof of the thought beside it. Data under one
+        index are pieces of one."""
         key, item = _key_of(detail), detail.id or self._proof[1]
         goes_on = detail.index is not None and self._proof[:2] == (key, item)
         if self._proof == (key, item, data):
@@ -226,10 +227,10 @@ class Thoughts:
         self._sealed = True
         out.append(Sealed(seal, self._key, whole=True))
 
-    def _echo(self, text: str, signature: str | None) -> bool:
+    def _echo(self, text: str, signature: str | None, key: str) -> bool:
         """Whether an entry that brings the signature repeats the whole thought (problems: doubled traces). A plain
         field does not say where a thought ends, so there it may be the last of what was said."""
-        if not signature or not self._text:
+        if not signature or not self._text or (self._sealed_by or key) != key:
             return False
         said = "".join(self._text)
         if said != text and not (self._key is None and said.endswith(text)):
