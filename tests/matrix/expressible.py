@@ -13,30 +13,36 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from thinkwire.model import NoticeCode, Seal, StopReason
+from thinkwire.model import NoticeCode, Seal, SealKind, StopReason
 from thinkwire.wires.gemini.schema import is_own
 
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
 
 
+CLAUDE: frozenset[SealKind] = frozenset({"signature", "redacted"})
+
+
 class Reply(NamedTuple):
     """`ordered` is whether a whole reply keeps the order of reasoning, text and calls, `seals` which ones it takes,
-    `detached` whether a stream has them on a part of their own behind what they seal.
+    `kinds` are those that come back as what
+    they were; `detached` whether a stream has them on a part of their own behind what they seal.
     `stops` are the reasons that it has no word of its own for, by what they become; `stop_sequence` is whether the text
     that stopped it has a place. `counts` are those of usage."""
 
     ordered: bool = True
     seals: str = "all"
     detached: bool = False
+    kinds: frozenset[SealKind] = frozenset()
     stops: Mapping[StopReason, StopReason] = MappingProxyType({})
     stop_sequence: bool = True
     counts: tuple[str, ...] = COUNTS
 
 
 REPLIES: dict[str, Reply] = {
-    "anthropic": Reply(stops={"malformed_call": "end_turn"}),
-    "bedrock": Reply(stops={"pause_turn": "end_turn", "compaction": "end_turn"}),
+    "anthropic": Reply(kinds=CLAUDE, stops={"malformed_call": "end_turn"}),
+    "bedrock": Reply(kinds=CLAUDE, stops={"pause_turn": "end_turn", "compaction": "end_turn"}),
     "openai-chat": Reply(
+        kinds=frozenset({"signature", "redacted", "encrypted"}),
         ordered=False,
         stops={
             "pause_turn": "end_turn",
@@ -48,6 +54,7 @@ REPLIES: dict[str, Reply] = {
         stop_sequence=False,
     ),
     "openai-responses": Reply(
+        kinds=frozenset({"encrypted"}),
         stops={
             "pause_turn": "end_turn",
             "compaction": "end_turn",
@@ -60,6 +67,7 @@ REPLIES: dict[str, Reply] = {
     "gemini": Reply(
         seals="base64",
         detached=True,
+        kinds=frozenset({"thought_signature"}),
         stops={
             "pause_turn": "end_turn",
             "compaction": "end_turn",
@@ -99,6 +107,12 @@ def takes(wire: str, seal: Seal) -> bool:
     """Whether a reply on this wire has a place for the seal. Gemini's own are nobody's to judge."""
     taken = REPLIES[wire].seals
     return taken == "all" or (taken == "base64" and (is_own(seal) or is_base64(seal.data)))
+
+
+def keeps_kind(wire: str, seal: Seal) -> bool:
+    """Whether the seal comes back as what it was. Chat tells hidden reasoning from a proof by the family that minted
+    it, which Bedrock does not say."""
+    return seal.kind in REPLIES[wire].kinds and (seal.format is not None or wire != "openai-chat")
 
 
 def is_base64(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import Phase, given, settings
 from tests.conformance.compare import read_stream, read_whole
-from tests.matrix.expressible import COUNTS, LOST, REPLIES, takes
+from tests.matrix.expressible import COUNTS, LOST, REPLIES, keeps_kind, takes
 from tests.matrix.values import replies
 
 from thinkwire import WIRES, StreamTranslator, translate_reply
@@ -25,7 +25,7 @@ bounded = settings(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=800,
+    max_examples=30,
     phases=[Phase.explicit, Phase.generate],  # an example stands for 36 conversions: what fails is quick to read anyway
     report_multiple_bugs=False,
 )
@@ -121,7 +121,9 @@ def check_seals(before: Seals, after: Seals, target: str, codes: frozenset[str])
     assert taken == before.keys() or LOST["seal"] in codes
     assert taken == after.keys() or LOST["late seal"] in codes
     for data in after:
-        text = after[data][1]
+        seal, text = after[data]
+        was = before[data][0]
+        assert seal.kind == was.kind or not keeps_kind(target, was), f"on {target} another kind of seal"
         beside = REPLIES[target].detached and not text
         assert beside or text.endswith(before[data][1]), f"on {target} a seal has left its thought"
 
