@@ -31,7 +31,7 @@ class Thoughts:
         self._sealed = False  # and it has its seal: more text is another thought
         self._sealed_by = ""  # the key of the entry that sealed it
         self._indexed = False  # it came in entries with an index
-        self._index: int | None = None  # of the entry that its text came in
+        self._summary: int | None = None  # index of the entry that summarizes it
         self._text: list[str] = []
         self._entries: set[str] = set()  # keys of the thoughts so far that came in entries
         self._proof = ("", "", "")  # key, id and data of the encrypted entry before
@@ -156,7 +156,7 @@ class Thoughts:
         if text and not self._echo(text, detail.signature, key if indexed else ""):
             if self._another(key, indexed):
                 self._begin(key, indexed, out)
-            self._index = detail.index
+            self._summary = detail.index if detail.summary else None
             self._say(text, out)
         if not detail.signature:
             return
@@ -171,7 +171,7 @@ class Thoughts:
 
     def _encrypted(self, detail: schema.Detail, data: str, out: list[Event]) -> None:
         """Claude's redacted thinking and the seal of Gemini's calls are blocks of their own; elsewhere, and where a
-        text stands under the same index, an encrypted entry is the proof of the thought beside it. Data under one
+        summary stands under the same index, an encrypted entry is the proof of the thought beside it. Data under one
         index are pieces of one."""
         key, item = _key_of(detail), detail.id or self._proof[1]
         goes_on = detail.index is not None and self._proof[:2] == (key, item)
@@ -180,7 +180,7 @@ class Thoughts:
             return
         self._proof = (key, item if goes_on else detail.id or "", data)
         kind = _ALONE.get(detail.format or CLAUDE)
-        beside = kind == "encrypted" and not self._sealed and detail.index is not None and detail.index == self._index
+        beside = kind == "encrypted" and not self._sealed and detail.index is not None and detail.index == self._summary
         if kind is not None and not beside:
             self._alone += not goes_on
             seal = Seal(kind, data, item_id=detail.id, format=detail.format or CLAUDE)
@@ -217,7 +217,7 @@ class Thoughts:
         self._key = None
         self._begun = self._sealed = self._indexed = False
         self._sealed_by = ""
-        self._index = None
+        self._summary = None
         self._text = []
 
     def _seal(self, seal: Seal, out: list[Event]) -> None:
