@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check lint docs bench bench-gateway fuzz clean
+.PHONY: help run demo test check lint docs agents bench bench-gateway soak fuzz clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ bench: $(READY) ## measure the converter
 
 bench-gateway: $(READY) ## measure the gateway against nginx (which must be installed)
 	@$(PY) bench/gateway.py
+
+soak: $(READY) ## 10,000 aborted streams and 1,000 at once through the gateway
+	@$(PY) bench/soak.py
 
 fuzz: $(READY) ## fuzz each decoder for SECONDS=30
 	@$(PY) tools/fuzz.py $(SECONDS)

@@ -125,6 +125,26 @@ def per_chunk(chunks: int, rounds: int) -> None:
     table(f"Per chunk ({chunks:,} chunks, one read each)", header, rows)
 
 
+def every_wire(chunks: int, rounds: int) -> None:
+    """Pairs that matter. A stream of another wire is what an Anthropic stream becomes there, one read per event."""
+    pairs = [("bedrock", "anthropic"), ("openai-responses", "anthropic"), ("gemini", "anthropic")]
+    pairs += [("ollama", "anthropic"), ("anthropic", "openai-responses"), ("anthropic", "gemini")]
+    native = anthropic_stream(chunks)
+    work: dict[str, tuple[Callable[[], object], int]] = {}
+    for source, target in pairs:
+        stream = native if source == "anthropic" else converted(native, source)
+        work[f"{source} → {target}"] = partial(translate, source, target, stream), len(stream)
+    best = measure(work, rounds)
+    rows = [(name, f"{value:.2f}") for name, value in best.items()]
+    table("Between other wires (budget 8 µs)", ("CPU µs per event", "thinkwire"), rows)
+
+
+def converted(native: list[bytes], wire: str) -> list[bytes]:
+    translator = StreamTranslator(source="anthropic", target=wire)
+    pieces = [*map(translator.feed, native), translator.finish()]
+    return [piece for piece in pieces if piece]
+
+
 def flatness(rounds: int) -> None:
     lengths = [100, 1_000, 10_000, 100_000]
     work: dict[str, tuple[Callable[[], object], int]] = {}
@@ -177,6 +197,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="rounds per row; the best counts (default 7)")
     args = parser.parse_args()
     per_chunk(args.chunks, args.rounds)
+    every_wire(args.chunks, args.rounds)
     flatness(args.rounds)
     large_block(args.rounds)
     tiny_reads(args.rounds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import re
@@ -54,3 +55,19 @@ def test_a_request_carries_what_is_promised() -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8"))
     assert not [link for link in links if not (document.parent / link).exists()]
+
+
+def test_the_figures_are_those_that_make_bench_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same table with the same rows; what stands in them is that of the machine it was measured on."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"<!-- figures -->\n(.*?)<!-- /figures -->", readme, re.DOTALL)
+    importlib.import_module("bench.converter").per_chunk(50, 1)
+    assert labels(block) == labels(capsys.readouterr().out)
+    for own, floor, ratio in re.findall(r"\| ([\d.]+) \| ([\d.]+) \| [\d.]+ \| ([\d.]+)×", block):
+        assert float(own) / float(floor) == pytest.approx(float(ratio), rel=0.02), "the ratio is the ratio"
+
+
+def labels(text: str) -> list[str]:
+    """The head of a table and the names of its rows."""
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    return [rows[0], *(row.split(" | ")[0] for row in rows[1:])]

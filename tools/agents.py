@@ -167,6 +167,7 @@ SEALS: dict[tuple[str, str], Family] = {
     ("bedrock", "signed"): "claude",
     ("gemini", "signed"): "gemini",
     ("openai-responses", "optional"): "openai",
+    ("openai-responses", "opaque"): "openai",
 }
 """Whose proof a backend wants with a thought: by its wire and by what the capability table says of its history."""
 
@@ -216,7 +217,7 @@ def line() -> Iterator[Line]:
 
 
 class Finding(NamedTuple):
-    """What one agent did with one persona. `thought` is `yes`, `not wanted` or `lost`."""
+    """What one agent did with one persona. `thought` is `yes`, `not wanted`, `no thought` or `lost`."""
 
     ended: bool
     ran: bool
@@ -283,10 +284,16 @@ def thought_back(persona: Persona, bodies: list[Any]) -> str:
     history = history_of(persona)
     if history in ("forbidden", "ignored"):
         return "not wanted"
+    if persona.thinks == "on request" and bodies and not asks_to_think(bodies[0]):
+        return "no thought"
     family = SEALS.get((persona.wire, history))
     texts = [text for body in bodies[1:] for text in strings(body)]
     back = any(holds(family, text) if family else THOUGHT in text for text in texts)
     return "yes" if back else "lost"
+
+
+def asks_to_think(body: Any) -> bool:
+    return "thinking" in body or "thinking" in body.get("additionalModelRequestFields", {})
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -306,13 +313,16 @@ TEXT = """\
 <!-- Written by `make agents`: change tools/agents.py, then run it. -->
 
 Each agent ran headless through the gateway against every persona of the [lab](lab.md) and was asked to run a command:
-the model calls its shell, the agent runs it, the result goes back, the answer quotes it. {versions}; {date}.
+the model calls its shell, the agent runs it, the result goes back, the answer quotes it.
+
+{versions}; {date}.
 
 - **tool ran**: the second request held what the command printed.
 - **answer**: the agent ended well, and what it printed last quotes the result.
 - **no markup**: nothing that it printed holds a marker of thoughts.
 - **thought back**: the thought of the first turn was in the second request, with the backend's own proof where it has
-  one. `not wanted`: this backend is not to get it. `lost`: it wanted it.
+  one. `not wanted`: this backend is not to get it. `no thought`: it thinks on request, and the agent asked for none.
+  `lost`: it wanted it. Gemini CLI keeps no thoughts, so only what the gateway remembers could come back there.
 
 {tables}
 """

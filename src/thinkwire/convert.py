@@ -10,6 +10,7 @@ out of here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -23,8 +24,10 @@ from thinkwire.grammar import Grammar
 from thinkwire.markup.profiles import find_profile
 from thinkwire.markup.stage import MarkupStage
 from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules, Started, Usage
+from thinkwire.provenance.attribution import Attribution
+from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import CallsBack, Offer, offer_tools
-from thinkwire.wires.registry import WIRES, find_wire
+from thinkwire.wires.registry import WIRES, ReplyEncoder, Wire, find_wire
 
 __all__ = [
     "WIRES",
@@ -40,20 +43,43 @@ _LINE_PART = 64 * 1024
 """What is held of a line before the decoder, which knows the limits, gets to see it."""
 
 
+class Passage(NamedTuple):
+    """What a gateway wants beyond the conversion. Unless `folded`, a stream's reply is not kept, and memory does not
+    grow with it. `as_stream` writes a whole reply as a stream. `input_tokens` is an estimate that stands in the output
+    until the source counts for itself. `attribution` puts seals that the target's clients cannot know into carriers.
+    `array` writes a stream as one JSON array, where the target has that."""
+
+    folded: bool = True
+    as_stream: bool = False
+    input_tokens: int | None = None
+    attribution: Callable[[Notices], Attribution] | None = None
+    array: bool = False
+
+
+PLAIN = Passage()
+
+
 class _Stages:
     """What stands between a decoder and an encoder."""
 
     def __init__(
-        self, notices: Notices, source: str, markup: str, model: str | None, tools: bool | Offer, folded: bool = True
+        self,
+        notices: Notices,
+        source: str,
+        markup: str,
+        model: str | None,
+        tools: bool | Offer,
+        passage: Passage,
     ) -> None:
         profile = find_profile(markup, model, source)
         self._markup = MarkupStage(profile, bool(tools)) if profile is not None else None
         self._calls_back = CallsBack(tools, notices) if isinstance(tools, Offer) and tools.known else None
+        self._attribution = passage.attribution(notices) if passage.attribution is not None else None
         self._joiner: SurrogateJoiner | None = None
         self._calls = CallOrder()
         self._notices = notices
         self.grammar = Grammar(notices)
-        self.fold = Fold(notices) if folded else None
+        self.fold = Fold(notices) if passage.folded else None
 
     def apply(self, events: list[Event], halves: bool) -> list[Event]:
         """The events made well formed, and folded."""
@@ -68,6 +94,8 @@ class _Stages:
         events = self.grammar.feed(self._calls.apply(events))
         if self._calls_back is not None:
             events = self._calls_back.apply(events)
+        if self._attribution is not None:
+            events = self._attribution.apply(events)
         if self.fold is not None:
             self.fold.add(events)
         return events
@@ -79,8 +107,7 @@ class StreamTranslator:
     `model` is the upstream's model: it chooses inline markers and rules. `show_model` is the name that appears in the
     output; absent, it is the source's own. `tools` says whether the request offered tools; the `Offer` of a translated
     request says it too, and turns the calls back into those of the tools that the client knows. `markup` names a
-    marker profile, or is `auto` or `none`. Unless `folded`, there is no `reply`, and memory does not grow with it.
-    `input_tokens` is an estimate that stands in the output until the source counts for itself.
+    marker profile, or is `auto` or `none`. `passage` is for gateways.
 
     Raises `Misuse` for names it does not know, and nothing else: bad bytes end the stream in the target's error form.
     """
@@ -93,17 +120,16 @@ class StreamTranslator:
         model: str | None = None,
         show_model: str | None = None,
         tools: bool | Offer = False,
-        folded: bool = True,
-        input_tokens: int | None = None,
+        passage: Passage = PLAIN,
     ) -> None:
         self._notices = Notices()
         wire = find_wire(source)
         self._decoder = wire.reply_decoder(self._notices)
         if model is not None:
             self._decoder.expect(find_rules(source, model))
-        self._encoder = find_wire(target).reply_encoder(self._notices, show_model)
-        self._stages = _Stages(self._notices, source, markup, model, tools, folded)
-        self._input_tokens = input_tokens
+        self._encoder = _encoder_of(find_wire(target), passage)(self._notices, show_model)
+        self._stages = _Stages(self._notices, source, markup, model, tools, passage)
+        self._input_tokens = passage.input_tokens
         self.ending: Finished | Failed | None = None
         self._by_lines = wire.by_lines
         self._held: list[bytes] = []  # parts of a line whose end has not come
@@ -201,6 +227,10 @@ class StreamTranslator:
         return self._stages.fold.reply()
 
 
+def _encoder_of(wire: Wire, passage: Passage) -> Callable[[Notices, str | None], ReplyEncoder]:
+    return wire.array_encoder if passage.array and wire.array_encoder is not None else wire.reply_encoder
+
+
 class TranslatedReply(NamedTuple):
     body: bytes
     notices: list[Notice]
@@ -228,16 +258,15 @@ def translate_reply(
     model: str | None = None,
     show_model: str | None = None,
     tools: bool | Offer = False,
-    stream: bool = False,
+    passage: Passage = PLAIN,
 ) -> TranslatedReply:
-    """A whole reply from one wire to another; the parameters are those of `StreamTranslator`. With `stream`, it is
-    written as the stream that the target's clients would have got.
+    """A whole reply from one wire to another; the parameters are those of `StreamTranslator`.
 
     Raises `WireFault` when the body is not a reply of the source wire or is an error, `Misuse` for unknown names.
     """
     notices = Notices()
     origin, wanted = find_wire(source), find_wire(target)
-    stages = _Stages(notices, source, markup, model, tools)
+    stages = _Stages(notices, source, markup, model, tools, passage)
     events, halves = origin.decode_reply(body, notices)
     events = stages.apply(events, halves)
     for event in events:
@@ -245,8 +274,8 @@ def translate_reply(
             raise as_reply_fault(event)
     assert stages.fold is not None
     reply = stages.fold.reply()
-    if stream:
-        out = wanted.reply_encoder(notices, show_model).encode(events)
+    if passage.as_stream:
+        out = _encoder_of(wanted, passage)(notices, show_model).encode(events)
     else:
         out = wanted.encode_reply(reply, notices, show_model)
     return TranslatedReply(out, notices.as_list(), reply)
@@ -275,9 +304,11 @@ def translate_request(
     rules: Rules | None = None,
     asked_model: str | None = None,
     stream: bool | None = None,
+    restoration: Restoration | None = None,
 ) -> TranslatedRequest:
     """A request from one wire to another. `model` is the target's model: it goes into the body and chooses the rules,
-    unless `rules` are given. `asked_model` and `stream` are what a source says in its URL instead of its body.
+    unless `rules` are given. `asked_model` and `stream` are what a source says in its URL instead of its body. A
+    `restoration` gives the target its own seals back out of carriers.
 
     Raises `WireFault` when the body is not a request of the source wire, `Misuse` for unknown names.
     """
@@ -288,10 +319,11 @@ def translate_request(
         request.model = asked_model
     if stream is not None:
         request.stream = stream
-    if origin is wanted and model in (None, request.model):
+    restored = request if restoration is None else restoration.apply(request, notices)
+    if origin is wanted and model in (None, request.model) and restored is request:
         offer = Offer(bool(request.tools))
         return TranslatedRequest(body, notices.as_list(), offer, request.model, request.stream, request)
-    return _write_request(request, source, target, model, rules, notices)
+    return _write_request(restored, source, target, model, rules, notices)
 
 
 def _write_request(

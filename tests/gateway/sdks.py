@@ -188,7 +188,7 @@ class Gemini(Sdk):
     def ask(self) -> Heard:
         declared = types.FunctionDeclaration(name=TOOL, description=ABOUT, parameters_json_schema=CITY)
         config = types.GenerateContentConfig(
-            thinking_config=types.ThinkingConfig(include_thoughts=True),
+            thinking_config=types.ThinkingConfig(include_thoughts=True, thinking_budget=2048),
             tools=[types.Tool(function_declarations=[declared])] if self.tools else None,
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
         )

@@ -11,6 +11,7 @@ import pytest
 from tests.conformance.compare import read_stream
 from tests.gateway.rig import HEAD, LIMITS, Asked, Client, Loop, Running, Upstream, chunk, running, streamed, whole
 
+from thinkwire.gateway.faces import STREAM_TYPES
 from thinkwire.gateway.settings import Backend, Limits
 
 ASK = {"model": "glm", "max_tokens": 64, "stream": True, "messages": [{"role": "user", "content": "hi"}]}
@@ -67,7 +68,7 @@ def test_a_stream_is_converted_while_it_comes(client: Client, upstream: Upstream
     assert headers["x-accel-buffering"] == "no"
     answer = read_stream("anthropic", body)
     assert answer.done
-    assert answer.blocks == [("thought", "r1 r2", ""), ("text", "answer")]
+    assert [block[:2] for block in answer.blocks] == [("thought", "r1 r2"), ("text", "answer")]
     assert b'"model":"glm"' in body, "the name that was asked for"
     asked = upstream.asked[0]
     assert asked.path == "/v1/chat/completions"
@@ -93,7 +94,7 @@ def test_a_whole_reply_becomes_the_stream_that_was_asked_for(client: Client, ups
     status, headers, body = client.reply()
     assert status == 200
     assert headers["content-type"].startswith("text/event-stream")
-    assert read_stream("anthropic", body).blocks == [("thought", "r", ""), ("text", "a")]
+    assert [block[:2] for block in read_stream("anthropic", body).blocks] == [("thought", "r"), ("text", "a")]
 
 
 # ---- passing through ------------------------------------------------------------------------------------------------
@@ -249,9 +250,17 @@ def test_a_bad_request_is_refused_in_the_face(client: Client, gateway: Running, 
 
 # ---- faults in mid-stream -------------------------------------------------------------------------------------------
 
-FACES = {
+PARTS = [{"text": "hi"}]
+FACES: dict[str, tuple[str, dict[str, object]]] = {
     "anthropic": ("/v1/messages", ASK),
     "openai-chat": ("/v1/chat/completions", CHAT),
+    "openai-responses": ("/v1/responses", {"model": "glm", "stream": True, "input": "hi"}),
+    "bedrock": ("/model/glm/converse-stream", {"messages": [{"role": "user", "content": PARTS}]}),
+    "gemini": (
+        "/v1beta/models/glm:streamGenerateContent?alt=sse",
+        {"contents": [{"role": "user", "parts": PARTS}]},
+    ),
+    "ollama": ("/api/chat", {"model": "glm", "messages": [{"role": "user", "content": "hi"}]}),
 }
 BREAKS = {
     "clean end": (THINKING, "clean"),
@@ -262,6 +271,34 @@ BREAKS = {
     "cut event": ([*THINKING, b'data: {"choi'], "missing"),
     "endless event": ([*THINKING, *[b"x" * 65536] * 70], "silent"),
 }
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_stream_reaches_every_face(client: Client, upstream: Upstream, gateway: Running, face: str) -> None:
+    path, ask = FACES[face]
+    upstream.script = streamed(THINKING + END)
+    client.post(path, ask)
+    status, headers, body = client.reply()
+    answer = read_stream(face, body)
+    assert (status, answer.outcome) == (200, "done")
+    assert headers["content-type"].encode() == STREAM_TYPES[face]
+    assert [block[:2] for block in answer.blocks] == [("thought", "r1 r2"), ("text", "answer")]
+    assert gateway.over().end == "ok"
+
+
+@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 529])
+def test_a_refusal_reaches_every_face(
+    client: Client, upstream: Upstream, gateway: Running, face: str, status: int
+) -> None:
+    path, ask = FACES[face]
+    upstream.script = whole(status, b'{"error":{"message":"because of this"}}', "retry-after: 60")
+    client.post(path, ask)
+    got, headers, body = client.reply()
+    assert got == status
+    assert b"because of this" in body
+    assert headers["retry-after"] == "60"
+    assert gateway.over().end != "ok"
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -276,7 +313,7 @@ def test_a_broken_stream_has_one_ending_and_it_is_an_error(
     answer = read_stream(face, body)
     assert status == 200
     assert answer.outcome == "failed", answer
-    assert answer.blocks[-1] == ("text", "answer")
+    assert ("text", "answer") in answer.blocks
     record = gateway.over()
     assert record.end.split(".")[0] == "upstream"
     assert len(gateway.records) == 1
@@ -316,7 +353,8 @@ def test_heartbeats_come_before_the_first_byte_and_between_events(loop: Loop, up
     ping = b'event: ping\ndata: {"type":"ping"}\n\n'
     assert pieces[0] == ping
     assert ping in pieces[3:], "in the middle of the stream as well"
-    assert read_stream("anthropic", b"".join(pieces)).blocks == [("thought", "r1 r2", ""), ("text", "answer")]
+    blocks = read_stream("anthropic", b"".join(pieces)).blocks
+    assert [block[:2] for block in blocks] == [("thought", "r1 r2"), ("text", "answer")]
 
 
 def test_a_silent_upstream_ends_in_a_timeout(loop: Loop, upstream: Upstream) -> None:

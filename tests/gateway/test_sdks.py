@@ -34,14 +34,9 @@ SEALS: dict[str, Family] = {
 }
 """Backends that want their own proof back, and no thought without it."""
 
-LOST: dict[str, set[Family]] = {
-    "anthropic": {"openai"},
-    "openai-responses": {"claude", "gemini"},
-    "bedrock": {"openai"},
-    "ollama": {"claude", "gemini", "openai"},  # has no place for a seal at all
-}
-"""By the client's wire: whose seals do not find their way back through it. They travel, but come back unattributed, so
-no backend is given them."""
+LOST: dict[str, set[Family]] = {"ollama": {"claude", "gemini", "openai"}}
+"""By the client's wire: whose seals do not find their way back through it, because it has no place for any. All others
+carry them: native ones as they are, foreign ones in a carrier."""
 
 
 class Line(NamedTuple):

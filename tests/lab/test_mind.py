@@ -79,3 +79,20 @@ def test_the_last_question() -> None:
     results = [Said("assistant"), Said("user", ("Hurry!",), ("a",)), Said("user", (), ("b",))]
     assert last_exchange([*history, *results]) == ("two", ("a", "b"))
     assert last_exchange([]) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("<context>it is Monday</context>\n<more>\n</more>\n\nWhat <b>day</b>?", "What <b>day</b>?"),
+        ("< 3, is it?", "< 3, is it?"),
+        ("<br> breaks what?", "<br> breaks what?"),
+        ("<context>it is Monday</context>", "<context>it is Monday</context>"),
+    ],
+)
+def test_a_question_behind_what_the_client_added(text: str, question: str) -> None:
+    assert last_exchange([Said("user", (text,))]) == (question, ())
+
+
+def test_a_question_in_front_of_what_the_client_added() -> None:
+    assert last_exchange([Said("user", ("two?",)), Said("user", ("<system>\nHurry.\n</system>",))]) == ("two?", ())

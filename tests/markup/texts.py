@@ -7,7 +7,7 @@ code, blanks and a few letters. Nothing here knows what is to be made of them.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import pairwise, product
 
 from hypothesis import strategies as st
 
@@ -21,8 +21,9 @@ EVERYWHERE = [
 
 
 def spellings(marker: str) -> list[str]:
-    """A marker with and without each blank that may be there."""
-    return sorted({marker.replace("␣", a).replace("␤", b) for a in ("", " ") for b in ("", "\n")})
+    """A marker with and without each blank and line end that may be there."""
+    choices = [{"␣": ("", " "), "␤": ("", "\n")}.get(character, (character,)) for character in marker]
+    return sorted({"".join(spelled) for spelled in product(*choices)})
 
 
 def markers(profile: Profile) -> list[str]:

@@ -52,16 +52,21 @@ def test_a_derived_budget_leaves_room_for_the_answer(effort: Effort | None, limi
     assert budget_for(effort, limit) <= limit * 4 // 5
 
 
-@given(st.integers(-10, 10**6), st.integers(0, 200_000))
-def test_a_budget_is_fitted_or_refused(budget: int, limit: int) -> None:
-    """R88: at least 1024 and below the limit, or none at all."""
-    fitted = fit_budget(budget, limit)
-    if limit <= LEAST_BUDGET:
-        assert fitted is None
+@given(st.integers(-10, 10**6), st.integers(0, 200_000) | st.none(), st.integers(0, 5000), st.integers(0, 300_000))
+def test_a_budget_is_fitted_or_refused(budget: int, limit: int | None, least: int, most: int) -> None:
+    """R88: within the target's bounds and below the limit, or none at all."""
+    fitted = fit_budget(budget, limit, (least, most))
+    top = most if limit is None else min(most, limit - 1)
+    if fitted is None:
+        assert top < least
     else:
-        assert fitted is not None
-        assert LEAST_BUDGET <= fitted < limit
-        assert fitted == budget or not LEAST_BUDGET <= budget < limit
+        assert least <= fitted <= top
+        assert fitted == budget or not least <= budget <= top
+
+
+def test_the_bounds_where_a_target_has_none_of_its_own() -> None:
+    assert [fit_budget(10**6, limit) for limit in (None, 1000, 1025, 32_000)] == [128_000, None, 1024, 31_999]
+    assert fit_budget(0, None) == LEAST_BUDGET
 
 
 @given(EFFORTS, st.lists(EFFORTS, min_size=1, unique=True))

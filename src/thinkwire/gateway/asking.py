@@ -34,6 +34,11 @@ class Ask(msgspec.Struct, frozen=True):
     credentials: tuple[tuple[bytes, bytes], ...]
     request_id: str
 
+    @property
+    def tenant(self) -> bytes:
+        """What tells callers apart: their keys."""
+        return b"\0".join(sorted(key for _, key in self.credentials))
+
     def __repr__(self) -> str:
         return f"Ask({self.route.wire}, {self.model!r})"  # no body and no credential in any log
 

@@ -155,6 +155,7 @@ class _Reading:
             for key, value in values.items():
                 (routed if section == "routes" else sections[section])[key] = value
                 self._over[section, key] = "--backend" if section == "routes" else f"--{key}"
+        sections["thinking"] |= self._secret(("thinking",), sections["thinking"], "secret")
         read = {name: self._struct((name,), sections[name], kind) for name, kind in _SECTIONS.items()}
         if not tables and not self._problems:
             self._wrong((), "there is no backend: add a table [backends.NAME] with wire and base_url")
@@ -260,7 +261,7 @@ class _Reading:
         if not name or not name.isprintable() or not name.isascii():
             self._wrong(path, "a backend's name is printable ASCII: it stands in headers and logs")
         before = len(self._problems)
-        table = table | self._key(path, table)
+        table = table | self._secret(path, table, "key")
         if isinstance(table.get("wire"), str) and table["wire"] not in WIRES:
             self._wrong((*path, "wire"), f"there is no such wire; the wires are {', '.join(WIRES)}")
             table = table | {"wire": WIRES[0]}
@@ -270,17 +271,18 @@ class _Reading:
         self._check_backend(path, backend)
         return backend
 
-    def _key(self, path: tuple[str, str], table: dict[str, Any]) -> dict[str, Any]:
-        """The key from the environment, if the table names a variable for it."""
-        variable = table.get("key_env")
+    def _secret(self, path: tuple[str, ...], table: dict[str, Any], field: str) -> dict[str, Any]:
+        """The value of a field from the environment, if the table names a variable for it."""
+        variable = table.get(f"{field}_env")
         if not isinstance(variable, str):
             return {}
-        if table.get("key"):
-            self._wrong((*path, "key_env"), "takes the place of key: leave one of them out")
-        key = self._environ.get(variable, "").strip()
-        if not key:
-            self._wrong((*path, "key_env"), f"the environment variable {variable} is not set: export it, or take key")
-        return {"key": key}
+        place = (*path, f"{field}_env")
+        if table.get(field):
+            self._wrong(place, f"takes the place of {field}: leave one of them out")
+        value = self._environ.get(variable, "").strip()
+        if not value:
+            self._wrong(place, f"the environment variable {variable} is not set: export it, or take {field}")
+        return {field: value}
 
     def _check_backend(self, path: tuple[str, str], backend: Backend) -> None:
         problem = _url_problem(backend.base_url)

@@ -94,7 +94,7 @@ class Exchange:
         self._size = 0
         self._last_in = self._loop.time()
         try:
-            self._plan = make_plan(self._ask, self._setup.targets[name], self._setup.settings)
+            self._plan = make_plan(self._ask, self._setup.targets[name], self._setup)
         except WireFault as fault:
             self._refuse(fault)
             return
@@ -139,7 +139,7 @@ class Exchange:
             self._relay = self._plan.relay(self._ask)
         else:
             self._pieces = []
-        if not self.done:
+        if self._relay is not None:
             self._look_again()
 
     def _is_whole(self, content_type: bytes) -> bool:
@@ -312,9 +312,8 @@ class Exchange:
             return
         self._record.status = status
         self._record.bytes_out = len(body)
-        length = (b"content-length", b"%d" % len(body))
-        self._writer.start(status, [_JSON, length, *self._reply_headers()])
-        self._finish(body, end)
+        self._writer.answer(status, [_JSON, *self._reply_headers()], body)
+        self._close(end)
 
     def _reply_headers(self) -> list[Header]:
         plan = self._plan

@@ -6,17 +6,23 @@ sends the client's own bytes; everything else goes through the library's front d
 
 from __future__ import annotations
 
+from base64 import b64encode
+from functools import partial
 from typing import NamedTuple
 
-from thinkwire.convert import StreamTranslator, TranslatedReply, translate_reply, translate_request
+from thinkwire.convert import Passage, StreamTranslator, TranslatedReply, translate_reply, translate_request
 from thinkwire.faults import bad_request
 from thinkwire.gateway.asking import AUTHORIZATION, Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
 from thinkwire.gateway.relay import Gathering, Passing, Relay
 from thinkwire.gateway.settings import PASSTHROUGH, Settings
+from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.target import Target
 from thinkwire.gateway.upstream.pool import Place
 from thinkwire.model import Notice
+from thinkwire.provenance.attribution import NATIVE, Attribution
+from thinkwire.provenance.carrier import PREFIX, Carrier
+from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import Offer
 
 _NOT_PASSED = {
@@ -27,13 +33,18 @@ _NOT_PASSED = {
 }
 """Headers of the client that are never passed on as they are, not even to its own wire."""
 
+_MARKS = (PREFIX.encode(), b64encode(PREFIX.encode()[:3]))
+"""Found in a body that may hold carriers, the second where they are base64 once more (Bedrock's hidden bytes). Only
+then is the history looked at for them."""
+
 _GATEWAY_KEY = b"x-thinkwire-key"
 _COUNT_AT_START = ("anthropic",)
 """Faces that say the input's size before the upstream may have counted it."""
 
 
 class Plan(NamedTuple):
-    """`passes`: the reply goes through as it comes. `offer` is how the tools were offered."""
+    """`passes`: the reply goes through as it comes. `offer` is how the tools were offered. `trust` is the domain of the
+    seals that come back."""
 
     target: Target
     place: Place
@@ -46,6 +57,8 @@ class Plan(NamedTuple):
     offer: Offer
     notices: list[Notice]
     input_tokens: int | None = None
+    carrier: Carrier | None = None
+    trust: str = ""
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
@@ -57,8 +70,7 @@ class Plan(NamedTuple):
             model=self.model or None,
             show_model=self.show_model,
             tools=self.offer,
-            folded=not ask.stream,
-            input_tokens=self.input_tokens,
+            passage=self._passage(ask),
         )
         return translator if ask.stream else Gathering(translator, ask.route.wire, self.show_model)
 
@@ -72,30 +84,36 @@ class Plan(NamedTuple):
             model=self.model or None,
             show_model=self.show_model,
             tools=self.offer,
-            stream=ask.stream,
+            passage=self._passage(ask)._replace(folded=True),
         )
 
+    def _passage(self, ask: Ask) -> Passage:
+        attribution = None
+        if self.carrier is not None and self.trust not in NATIVE.get(ask.route.wire, ()):
+            attribution = partial(Attribution, self.carrier, self.trust, ask.route.wire)
+        return Passage(not ask.stream, ask.stream, self.input_tokens, attribution, ask.route.array)
 
-def make_plan(ask: Ask, target: Target, settings: Settings) -> Plan:
+
+def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     """Raises `WireFault` for a request that cannot be read, or that this backend cannot be asked."""
     model = target.backend.model or ask.model
     reading = target.read(model)
     same = ask.route.wire == target.wire
-    header, key = _credential(ask, target, settings)
+    header, key = _credential(ask, target, setup.settings)
     stream = ask.stream or (reading.rules.stream_only and ask.route.operation == "generate")
     head = target.head(ask.route.operation, model, stream) + _key_header(header, key)
     head += _passed_headers(ask.headers, target) if same else _OWN_HEADERS[target.wire == "anthropic"]
     place = Place(target.host, target.port, target.tls, key)
-    if same and model == ask.model and not reading.marked and stream == ask.stream:
+    changes = reading.marked or stream != ask.stream or ask.route.array or _may_carry(ask.body)
+    if same and model == ask.model and not changes:
         request = _joined(target, head, ask.body)
         return Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
-    return _converting(ask, target, settings, place, head, model, stream)
+    return _converting(ask, target, setup, place, head, model, stream)
 
 
-def _converting(
-    ask: Ask, target: Target, settings: Settings, place: Place, head: bytes, model: str, stream: bool
-) -> Plan:
+def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str, stream: bool) -> Plan:
     route, reading = ask.route, target.read(model)
+    carrier = Carrier(setup.secret, ask.tenant)
     translated = translate_request(
         ask.body,
         source=route.wire,
@@ -104,9 +122,10 @@ def _converting(
         rules=reading.rules,
         asked_model=route.model,
         stream=stream if stream != ask.stream else route.stream,
+        restoration=Restoration(carrier, reading.trust) if _may_carry(ask.body) else None,
     )
     counted = ask.stream and route.wire in _COUNT_AT_START
-    show = ask.model if settings.thinking.show_model == "requested" and ask.model else None
+    show = ask.model if setup.settings.thinking.show_model == "requested" and ask.model else None
     return Plan(
         target,
         place,
@@ -119,7 +138,13 @@ def _converting(
         translated.tools,
         translated.notices,
         estimate_tokens(translated.request) if counted else None,
+        carrier,
+        reading.trust,
     )
+
+
+def _may_carry(body: bytes) -> bool:
+    return any(mark in body for mark in _MARKS)
 
 
 def _joined(target: Target, head: bytes, body: bytes) -> bytes:

@@ -31,11 +31,17 @@ class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 class Thinking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`show_model`: the name in the reply is the one that was `requested` (clients resend thinking only then), or the
-    upstream's own (`actual`)."""
+    upstream's own (`actual`). `secret` seals what is given to clients to keep; replicas need a common one, and without
+    it one is made for this machine. `secret_env` names the variable that holds it."""
 
     mode: str = "auto"
     show_model: Literal["requested", "actual"] = "requested"
     strict: bool = False
+    secret: str = ""
+    secret_env: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Thinking(mode={self.mode!r}, show_model={self.show_model!r})"  # no secret in any log
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

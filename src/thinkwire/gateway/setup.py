@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from thinkwire.gateway.routing import Routes
+from thinkwire.gateway.secret import secret_of_this_machine
 from thinkwire.gateway.settings import Settings
 from thinkwire.gateway.target import Target
 
@@ -15,4 +16,5 @@ class Setup:
         self.limits = settings.limits
         self.routes = Routes(settings)
         self.targets = {name: Target(name, backend) for name, backend in settings.backends.items()}
+        self.secret = settings.thinking.secret.encode() or secret_of_this_machine()
         self.keys = [key.encode() for key in settings.server.keys]

@@ -5,7 +5,7 @@ difference is how requests are smuggled. So nothing is guessed: a request whose 
 refused with 400, and its connection is closed. The parser refuses much of it by itself (llhttp in its strict default);
 what it lets pass, is refused here, and so is whatever takes too long or is too large.
 
-`Cycle.write_now` is the short way out for a piece of a stream (writer.py).
+`Cycle.write_now` and `answer_now` are the short ways out for a piece of a stream and for a whole reply (writer.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from thinkwire.gateway.settings import Limits
 
@@ -40,6 +40,23 @@ class Cycle(RequestResponseCycle):
         if not data or not self.chunked_encoding or self.flow.write_paused or self.disconnected:
             return False
         self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        return True
+
+    def answer_now(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Writes a whole reply, head and body in one piece. False if that cannot be done now."""
+        if self.response_started or self.flow.write_paused or self.disconnected or self.scope["method"] == "HEAD":
+            return False
+        lines = [b"%b: %b\r\n" % header for header in [*self.default_headers, *headers] if _is_field(*header)]
+        if not self.keep_alive:
+            lines.append(b"connection: close\r\n")
+        length = b"content-length: %d\r\n\r\n" % len(body)
+        self.response_started = self.response_complete = True
+        self.waiting_for_100_continue = False
+        self.transport.write(b"".join([STATUS_LINE[status], *lines, length, body]))
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
         return True
 
     def forget(self) -> None:
@@ -267,6 +284,11 @@ class StrictProtocol(HttpToolsProtocol):
         if not self.cycle.response_complete:
             self.cycle.more_body = False
             self.cycle.message_event.set()
+
+
+def _is_field(name: bytes, value: bytes) -> bool:
+    """What an upstream said is not taken on trust, though its parser let it through."""
+    return b"\n" not in value and b"\r" not in value and b":" not in name and b"\n" not in name
 
 
 def _check_first_line(data: bytes) -> None:

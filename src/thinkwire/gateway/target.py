@@ -21,11 +21,13 @@ _ACCEPT = {True: b"text/event-stream, application/json", False: b"application/js
 
 
 class Reading(NamedTuple):
-    """What the capability table and the settings say of one model: its rules, and how its thoughts are marked."""
+    """What the capability table and the settings say of one model: its rules, how its thoughts are marked, and in
+    which domain its seals are good."""
 
     rules: Rules
     markup: str
     marked: bool
+    trust: str
 
 
 class Target:
@@ -53,7 +55,8 @@ class Target:
     def _read(self, model: str) -> Reading:
         rules = find_rules(self.wire, model or None, host=self.host, override=self.backend.rules or None)
         markup = rules.markup if self.backend.markup == "auto" else self.backend.markup
-        return Reading(rules, markup, find_profile(markup, model or None, self.wire) is not None)
+        trust = self.backend.trust or rules.trust or f"{self.host}:{self.port}"
+        return Reading(rules, markup, find_profile(markup, model or None, self.wire) is not None, trust)
 
     def head(self, operation: Operation, model: str, stream: bool) -> bytes:
         return self._line(operation, model, stream)

@@ -3,8 +3,8 @@
 Under uvicorn `send` hands its bytes to the transport and returns without waiting, so driving it from inside the read
 callback of the upstream costs no task and no future per chunk. Only when it really waits, because the client reads more
 slowly than the upstream writes, does what is left of it become a task; until that is done, messages queue up here and
-the upstream is not read. Where the server offers `write_now` (strict_http.py), a piece goes straight to the transport.
-Other servers may count on a task of their own around `send`, so they always get one.
+the upstream is not read. Where the server is ours (strict_http.py), pieces and whole replies go straight to the
+transport. Other servers may count on a task of their own around `send`, so they always get one.
 """
 
 from __future__ import annotations
@@ -16,17 +16,31 @@ from typing import Any, cast
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
 
 
 class ClientWriter:
     """`start`, `write`, `end`. While the client is slow it `waits`; `on_wait` and `on_flow` tell when that changes."""
 
-    __slots__ = ("_by_hand", "_on_flow", "_on_wait", "_queue", "_send", "_task", "_write_now", "ended", "started")
+    __slots__ = (
+        "_answer_now",
+        "_by_hand",
+        "_on_flow",
+        "_on_wait",
+        "_queue",
+        "_send",
+        "_task",
+        "_write_now",
+        "ended",
+        "started",
+    )
 
     def __init__(self, send: Send, on_wait: Callable[[], None], on_flow: Callable[[], None]) -> None:
         self._send = send
         self._by_hand = is_uvicorn(send)
-        self._write_now: Callable[[bytes], bool] | None = getattr(getattr(send, "__self__", None), "write_now", None)
+        cycle = getattr(send, "__self__", None)
+        self._write_now: Callable[[bytes], bool] | None = getattr(cycle, "write_now", None)
+        self._answer_now: Callable[[int, Headers, bytes], bool] | None = getattr(cycle, "answer_now", None)
         self._queue: deque[Message] | None = None
         self._task: asyncio.Task[None] | None = None
         self._on_wait = on_wait
@@ -38,7 +52,15 @@ class ClientWriter:
     def waits(self) -> bool:
         return self._task is not None
 
-    def start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+    def answer(self, status: int, headers: Headers, body: bytes) -> None:
+        """The whole reply."""
+        if self._answer_now is not None and self._answer_now(status, headers, body):
+            self.started = self.ended = True
+            return
+        self.start(status, [*headers, (b"content-length", b"%d" % len(body))])
+        self.end(body)
+
+    def start(self, status: int, headers: Headers) -> None:
         self.started = True
         self._push({"type": "http.response.start", "status": status, "headers": headers})
 

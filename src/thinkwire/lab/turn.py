@@ -5,6 +5,7 @@ A speaker reads its vendor's request into a `Turn`; the mind answers turns and n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -15,6 +16,8 @@ Json = dict[str, Any]
 
 QUESTION = 2000
 """Characters of a question that the mind looks at."""
+
+_TAG = re.compile(r"\s*<([\w-]+)")
 
 
 class Refused(Exception):
@@ -71,18 +74,33 @@ def last_exchange(history: Iterable[Said]) -> tuple[str, tuple[str, ...]]:
     A message with results is no question, whatever text it has too: clients put their reminders there.
     """
     results: list[str] = []
+    added = ""
     for said in reversed(list(history)):
         if said.results:
             results[:0] = said.results
         elif said.role == "user" and said.texts:
-            return question_in(said.texts), tuple(results)
-    return "", tuple(results)
+            if question := typed_in(said.texts):
+                return question, tuple(results)
+            added = added or said.texts[-1][:QUESTION]
+    return added, tuple(results)
 
 
-def question_in(texts: tuple[str, ...]) -> str:
-    """The last text that a human may have typed. What clients add by themselves stands between tags."""
-    typed = [text for text in texts if text.strip() and not text.lstrip().startswith("<")]
-    return (typed or list(texts))[-1][:QUESTION]
+def typed_in(texts: tuple[str, ...]) -> str:
+    """The last text that a human may have typed, if there is one. What clients add by themselves is between tags."""
+    typed = [said for text in texts if (said := _behind_tags(text)).strip()]
+    return typed[-1][:QUESTION] if typed else ""
+
+
+def _behind_tags(text: str) -> str:
+    """The text without what stands between tags at its beginning, where a gateway may have joined the two."""
+    at = 0
+    while opening := _TAG.match(text, at):
+        closing = f"</{opening[1]}>"
+        at = text.find(closing, opening.end())
+        if at < 0:
+            return ""
+        at += len(closing)
+    return text[at:].lstrip()
 
 
 def tokens(body: Json, *names: str) -> int:

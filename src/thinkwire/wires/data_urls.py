@@ -31,6 +31,7 @@ def read_url(url: str, media: Media) -> None:
         media.url = url
         return
     head, _, data = url[5:].partition(",")
+    head = head.lower()  # nothing in it minds its case, but other wires mind that of the type
     media.media_type = head.partition(";")[0] or None
     media.data = data if head.endswith(";base64") else b64encode(unquote_to_bytes(data)).decode()
 

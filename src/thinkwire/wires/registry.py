@@ -52,7 +52,7 @@ class ReplyEncoder(Protocol):
 class Wire(NamedTuple):
     """What a wire can do. `by_lines`: nothing comes of its stream before a line end. `alive`: what may be written
     between two events of its stream, and in front of the first, to show that the stream lives. `tools`: what it has
-    beside plain functions (tool_offer.py)."""
+    beside plain functions (tool_offer.py). `array_encoder` writes the stream as one JSON array."""
 
     name: str
     by_lines: bool
@@ -65,6 +65,7 @@ class Wire(NamedTuple):
     encode_request: Callable[[Request, str, Notices, Rules, str | None], bytes]
     alive: bytes
     tools: frozenset[str] = frozenset()
+    array_encoder: Callable[[Notices, str | None], ReplyEncoder] | None = None
 
 
 _WIRES = (
@@ -130,6 +131,7 @@ _WIRES = (
         gemini_request.decode_request,
         gemini_request.encode_request,
         gemini_encoder.BLANK_LINES,
+        array_encoder=gemini_encoder.ArrayReplyEncoder,
     ),
     Wire(
         "ollama",

@@ -74,7 +74,7 @@ class ReplyEncoder:
         self._model = model
         self._index = -1
         self._prefix = b""
-        self._after: Seal | None = None  # of the open text
+        self._after: list[Seal] = []  # of visible text: each goes in front of the next block, or to the end
         self._held: Opened | None = None  # its first content decides how it is spelled (redacted, signed empty text)
         self._write: dict[type, Callable[[Any], bytes]] = {
             ThoughtDelta: self._text,
@@ -133,11 +133,15 @@ class ReplyEncoder:
         return sealed + self._open_block(block, b"input_json_delta", b"partial_json")
 
     def _open_block(self, block: dict[str, Any], delta: bytes, field: bytes) -> bytes:
+        before = self._sealed_before() if self._after else b""
         self._index += 1
         self._prefix = _DELTA % (self._index, delta, field)
-        return _event(
-            "content_block_start", {"type": "content_block_start", "index": self._index, "content_block": block}
-        )
+        start = {"type": "content_block_start", "index": self._index, "content_block": block}
+        return before + _event("content_block_start", start)
+
+    def _sealed_before(self) -> bytes:
+        seals, self._after = self._after, []
+        return b"".join(map(self._whole_block, seals))
 
     def _opaque(self, event: OpaqueSeen) -> bytes:
         if event.wire != WIRE:
@@ -145,9 +149,10 @@ class ReplyEncoder:
             self._prefix = b"skip"
             return b""
         pieces = event.pieces or (bytes(event.raw),)
+        before = self._sealed_before()
         start = {"type": "content_block_start", "index": self._index + 1, "content_block": msgspec.Raw(pieces[0])}
         self._index += 1
-        out = _event("content_block_start", start)
+        out = before + _event("content_block_start", start)
         return out + b"".join(self._raw_delta(piece) for piece in pieces[1:])
 
     def _opaque_delta(self, event: OpaqueDelta) -> bytes:
@@ -163,13 +168,16 @@ class ReplyEncoder:
     def _seal(self, event: Sealed) -> bytes:
         seal = event.seal
         if self._held is not None:
-            if _redacted(seal) or self._held.kind == "text":
+            if _redacted(seal):
                 self._held = None
                 return self._open_block({"type": "redacted_thinking", "data": seal.data}, b"", b"")
+            if self._held.kind == "text":
+                self._after.append(seal)
+                return b""
             return self._open_held() + self._signature(seal)
         if self._prefix.endswith(b'"thinking":'):
             return self._signature(seal)
-        self._after = seal  # of visible text: this wire has no place for it in a text block
+        self._after.append(seal)
         return b""
 
     def _whole_block(self, seal: Seal) -> bytes:
@@ -191,11 +199,7 @@ class ReplyEncoder:
         if self._held is not None:  # all that was in it had no place here
             self._held = None
             return b""
-        out = self._stop()
-        if self._after is not None:
-            seal, self._after = self._after, None
-            out += self._whole_block(seal)
-        return out
+        return self._stop()
 
     def _stop(self) -> bytes:
         return _event("content_block_stop", {"type": "content_block_stop", "index": self._index})
@@ -208,6 +212,7 @@ class ReplyEncoder:
         if event.extra is not None and event.extra.wire != WIRE:
             for name in event.extra.fields:
                 self._notices.add("not_carried", "", name)
+        before = self._sealed_before()
         delta: dict[str, Any] = {"stop_reason": STOP_REASONS[event.reason], "stop_sequence": event.stop_sequence}
         body: dict[str, Any] = {
             "type": "message_delta",
@@ -216,7 +221,7 @@ class ReplyEncoder:
         }
         for name, raw in extra.items():
             (body if name in ("context_management", "input_transformations") else delta)[name] = raw
-        return _event("message_delta", body) + _event("message_stop", {"type": "message_stop"})
+        return before + _event("message_delta", body) + _event("message_stop", {"type": "message_stop"})
 
     def _fail(self, event: Failed) -> bytes:
         return _event("error", encode_fault(event.fault))

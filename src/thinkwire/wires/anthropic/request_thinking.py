@@ -92,11 +92,21 @@ class _Rendering:
     def controls(self) -> Controls:
         match self._intent.mode:
             case "unset":
-                return Controls(None, self._config(self._intent.effort, self._rules.efforts))
+                return Controls(self._unasked(), self._config(self._intent.effort, self._rules.efforts))
             case "off":
                 return self._off()
             case "on" | "adaptive":
                 return self._on()
+
+    def _unasked(self) -> dict[str, Any] | None:
+        """How thoughts are shown may be said without asking for any: it counts where the model thinks anyway."""
+        if self._intent.display is None and self._intent.show is None:
+            return None
+        rules = self._rules
+        if rules.default in ("on", "always") and rules.adaptive and rules.display:
+            return self._shown({"type": "adaptive"})
+        self._losses.add("not_carried", "thinking.display")
+        return None
 
     def _off(self) -> Controls:
         """Off in the model's own words; where it cannot be, as little as there is."""

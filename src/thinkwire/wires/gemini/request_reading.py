@@ -31,6 +31,7 @@ from thinkwire.wires.call_ids import made_up_id
 from thinkwire.wires.gemini import schema
 from thinkwire.wires.gemini.names import named
 from thinkwire.wires.gemini.schema import WIRE
+from thinkwire.wires.gemini.streamed_turns import join_streamed
 from thinkwire.wires.reader import Fields
 
 _Spelled = dict[str, bytes | msgspec.Raw]
@@ -47,6 +48,7 @@ _ROLES: dict[str | None, Role] = {None: "user", "user": "user", "function": "use
 _PLAIN_ROLES = ("user", "model")
 _OUR_FILES = ("gs://", "https://generativelanguage.googleapis.com/")
 _RESULTS = ("output", "result", "error")
+_PLAIN_BASE64 = str.maketrans("-_", "+/")
 
 
 class ContentReader:
@@ -67,7 +69,10 @@ class ContentReader:
     def read(self, body: Fields) -> list[Message]:
         if "contents" not in body:
             raise body.fault("contents", "is required")
-        return [self._content(fields) for fields in body.objects("contents")]
+        messages = join_streamed([self._content(fields) for fields in body.objects("contents")])
+        for message in messages:
+            message.blocks = [block for block in message.blocks if not _is_blank_thought(block)]
+        return messages
 
     def _content(self, fields: Fields) -> Message:
         written = fields.text("role")
@@ -150,11 +155,17 @@ def result_content(raw: msgspec.Raw | None) -> tuple[list[Text], bool]:
 
 
 def _seal(part: Fields) -> tuple[Seal | None, _Spelled]:
-    """The signature of a part. A value that only stands for one is no seal: it is kept for this wire alone."""
+    """The signature of a part. A value that only stands for one is no seal: it is kept for this wire alone.
+
+    The field is of type bytes. Google writes plain base64; its Python client gives it back in the alphabet for URLs
+    (google-genai 3.3), and here it becomes again what was issued.
+    """
     signature = part.text("thoughtSignature")
     if signature in SKIP_VALUES:
         return None, {"thoughtSignature": msgspec.json.encode(signature)}
-    return (schema.seal(signature), {}) if signature and not signature.isspace() else (None, {})
+    if not signature or signature.isspace():
+        return None, {}
+    return schema.seal(signature.translate(_PLAIN_BASE64)), {}
 
 
 def _text(part: Fields) -> Text | Reasoning | None:
@@ -165,9 +176,14 @@ def _text(part: Fields) -> Text | Reasoning | None:
         spelled["text"] = b"null"
     if not thought:
         return Text(text or "", seal, extra=part.extra(WIRE, spelled))
-    if seal is None and not (text or "").strip():
+    if seal is None and not text:
         return None
     return Reasoning(text or "", seal, extra=part.extra(WIRE, spelled))
+
+
+def _is_blank_thought(block: Block) -> bool:
+    """Looked for in whole thoughts: in a piece of one, a blank is a blank."""
+    return isinstance(block, Reasoning) and block.seal is None and not block.text.strip()
 
 
 def _inline(part: Fields) -> Media:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from thinkwire.model import Block, Media, Message, Opaque, Reasoning, Rules, Seal, Text, ToolResult, ToolUse
 from thinkwire.wires.arguments import as_object
@@ -168,6 +169,7 @@ class ContentWriter:
         own = self._losses.own(message.extra, "messages[]")
         if message.role == "system":
             self._losses.add("converted", "messages[]", "system message as the user's")
+            message = replace(message, blocks=[_by_the_system(block) for block in message.blocks])
         beside: list[Any] = []
         answers = self._in_order([block for block in message.blocks if isinstance(block, ToolResult)])
         parts: list[Any] = [self._result(answer, beside) for answer in answers]
@@ -270,6 +272,13 @@ def _rejoined(blocks: Sequence[Block]) -> list[Block]:
 
 def _inside(own: dict[str, msgspec.Raw], prefix: str) -> Written:
     return {name.removeprefix(prefix): raw for name, raw in own.items() if name.startswith(prefix)}
+
+
+def _by_the_system(block: Block) -> Block:
+    """What an operator says in mid-conversation, told apart from what the user says."""
+    if isinstance(block, Text) and block.text:
+        return replace(block, text=f"<system>\n{block.text}\n</system>")
+    return block
 
 
 def _signed(part: Written, seal: Seal | None, own: dict[str, msgspec.Raw]) -> Written:
