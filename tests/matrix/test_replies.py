@@ -15,6 +15,7 @@ from tests.matrix.expressible import COUNTS, LOST, REPLIES, keeps_kind, takes
 from tests.matrix.values import replies
 
 from thinkwire import WIRES, StreamTranslator, translate_reply
+from thinkwire.convert import Passage
 from thinkwire.fold import Fold
 from thinkwire.grammar import Grammar
 from thinkwire.model import Event, Notices, Opaque, Reasoning, Reply, Seal, Text, ToolUse
@@ -57,7 +58,7 @@ def hear(body: bytes, source: str, target: str) -> Heard:
 
 
 def hear_whole(body: bytes, source: str, target: str, stream: bool = False) -> Heard:
-    out = translate_reply(body, source=source, target=target, markup="none", stream=stream)
+    out = translate_reply(body, source=source, target=target, markup="none", passage=Passage(as_stream=stream))
     return Heard(out.body, out.reply, frozenset(notice.code for notice in out.notices))
 
 
