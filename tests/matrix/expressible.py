@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from binascii import Error
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from thinkwire.model import NoticeCode, Seal, SealKind, StopReason
+from thinkwire.model import NoticeCode, Reasoning, Seal, SealKind, StopReason, Text, ToolUse
+from thinkwire.wires.call_ids import accepted_id
 from thinkwire.wires.gemini.schema import is_own
 
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
 
 
+CLAUDES = "anthropic-claude-v1"
 CLAUDE: frozenset[SealKind] = frozenset({"signature", "redacted"})
 
 
@@ -101,6 +103,63 @@ LOST: dict[str, NoticeCode] = {
     "stop_sequence": "not_carried",
     "count": "not_carried",
 }
+
+
+# ---- requests -------------------------------------------------------------------------------------------------------
+
+MODELS = {
+    "anthropic": "claude-sonnet-4-5",
+    "bedrock": "anthropic.claude-sonnet-4-5",
+    "openai-chat": "some-model",
+    "openai-responses": "gpt-5.2",
+    "gemini": "gemini-3-pro",
+    "ollama": "some-model",
+}
+"""The targets of the requests: signing models where a wire has them, servers that nobody knows on the others."""
+
+MESSAGES = {
+    **dict.fromkeys(("anthropic", "bedrock", "openai-chat", "ollama"), "messages"),
+    "openai-responses": "input",
+    "gemini": "contents",
+}
+
+
+def same_id(call_id: str) -> str:
+    return call_id
+
+
+class Request(NamedTuple):
+    """`ordered` is whether the order of an assistant's texts and calls has a place. `family` is whose seals are good at
+    the target: `any`, or none. With `signed`, thoughts go only with such a seal. `call_id` is what becomes of an id."""
+
+    family: str
+    signed: bool = True
+    ordered: bool = True
+    call_id: Callable[[str], str] = same_id
+
+    def takes_seal(self, block: Reasoning | Text | ToolUse) -> bool:
+        """Whether the seal of this block goes to the target. Chat has no place for that of a text, and Bedrock does not
+        say who hid a thought."""
+        assert block.seal is not None
+        if self.family == "any":
+            return not isinstance(block, Text)
+        return block.seal.format == self.family or (block.seal.format is None and self.family == CLAUDES)
+
+    def takes_thought(self, thought: Reasoning) -> bool:
+        return not self.signed or (thought.seal is not None and self.takes_seal(thought))
+
+
+REQUESTS: dict[str, Request] = {
+    "anthropic": Request(CLAUDES, call_id=accepted_id),
+    "bedrock": Request(CLAUDES, call_id=lambda call_id: accepted_id(call_id, 64)),
+    "openai-chat": Request("any", signed=False, ordered=False),
+    "openai-responses": Request("openai-responses-v1"),
+    "gemini": Request("google-gemini-v1"),
+    "ollama": Request("none", signed=False, ordered=False),
+}
+
+
+# ---- seals ----------------------------------------------------------------------------------------------------------
 
 
 def takes(wire: str, seal: Seal) -> bool:

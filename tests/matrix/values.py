@@ -7,23 +7,36 @@ import base64
 import json
 
 from hypothesis import strategies as st
+from msgspec import Raw
 from msgspec.structs import replace
 
 from thinkwire.model import (
+    Block,
     Closed,
     Ended,
     Event,
     Finished,
+    Intent,
+    Media,
+    Message,
     Opened,
+    Reasoning,
+    Request,
+    Sampling,
     Seal,
     Sealed,
     SealKind,
     Started,
     StopReason,
+    Text,
     TextDelta,
     ThoughtDelta,
+    Tool,
+    ToolChoice,
     ToolDelta,
     ToolOpened,
+    ToolResult,
+    ToolUse,
     Usage,
 )
 
@@ -105,7 +118,10 @@ def said(*kinds: st.SearchStrategy[Piece]) -> st.SearchStrategy[list[Piece]]:
 plain, silent = st.none(), st.just("")
 texts, calls = piece("text", visible, plain), piece("call", arguments, plain)
 signed, redacted = sealed("signature", CLAUDE), sealed("redacted", CLAUDE)
-encrypted, by_google = sealed("encrypted", OPENAI), sealed("thought_signature", GEMINI)
+encrypted, by_google = (
+    sealed("encrypted", OPENAI),
+    _base64.map(lambda data: Seal("thought_signature", data, format=GEMINI)),
+)
 
 claude = said(piece("thought", visible | silent, signed), piece("thought", silent, redacted), texts, calls)
 openai = said(piece("thought", visible | silent, encrypted), texts, calls)
@@ -160,3 +176,102 @@ def replies(draw: st.DrawFn) -> list[Event]:
 def halves(text: str) -> list[str]:
     middle = len(text) // 2
     return [part for part in (text[:middle], text[middle:]) if part]
+
+
+# ---- requests -------------------------------------------------------------------------------------------------------
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SCHEMAS = (
+    '{"type":"object","properties":{}}',
+    '{ "type": "object", "properties": {"z": {"type": "number", "minimum": 1.0}, "a": {"enum": ["é", null]}} }',
+    '{"type":"object","properties":{"deep":{"type":"array","items":{"$ref":"#/$defs/x"}}},"$defs":{"x":{}}}',
+)
+images = st.just(Media("image", "image/png", PIXEL))
+user_texts = visible.map(Text)
+
+
+@st.composite
+def assistants(draw: st.DrawFn, turn: int) -> Message:
+    """What one of the families said, seals included."""
+    blocks: list[Block] = []
+    for n, (kind, text, given) in enumerate(draw(pieces)):
+        seal = numbered(given, turn * 10 + n)
+        if kind == "call":
+            blocks.append(ToolUse(draw(ids) + f"t{turn}n{n}", draw(names), text, seal))
+        elif kind == "text":
+            blocks.append(Text(text, seal))
+        else:
+            blocks.append(Reasoning(text, seal, visible=seal is None or seal.kind != "redacted"))
+    if not any(
+        isinstance(block, ToolUse) or (getattr(block, "text", "") and isinstance(block, Text)) for block in blocks
+    ):
+        blocks.append(Text("So."))
+    return Message("assistant", blocks)
+
+
+@st.composite
+def answers(draw: st.DrawFn, call: ToolUse) -> ToolResult:
+    said = draw(st.lists(user_texts, min_size=1, max_size=2))
+    seen = draw(st.lists(images, max_size=1))
+    return ToolResult(call.id, [*said, *seen], draw(st.booleans()), call.name)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Message]:
+    """Turns of the user and the assistant. Every call is answered, and the user has the last word."""
+    messages = [Message("user", [draw(user_texts)])]
+    for turn in range(draw(st.integers(0, 2))):
+        said = draw(assistants(turn))
+        calls = [block for block in said.blocks if isinstance(block, ToolUse)]
+        blocks: list[Block] = [draw(answers(call)) for call in calls]
+        if not calls or draw(st.booleans()):
+            blocks += draw(st.lists(user_texts, min_size=1, max_size=2)) + draw(st.lists(images, max_size=1))
+        messages += [said, Message("user", blocks)]
+    return messages
+
+
+tools = st.builds(
+    Tool,
+    name=names,
+    description=st.none() | visible,
+    schema=st.sampled_from(SCHEMAS).map(lambda text: Raw(text.encode())),
+    strict=st.none() | st.booleans(),
+)
+choices = st.sampled_from(
+    (ToolChoice(), ToolChoice("auto"), ToolChoice("none"), ToolChoice("any"), ToolChoice("auto", None, False))
+)
+tenths = st.integers(0, 10).map(lambda n: n / 10)
+samplings = st.builds(
+    Sampling,
+    temperature=st.none() | tenths,
+    top_p=st.none() | tenths,
+    top_k=st.none() | st.integers(1, 40),
+    frequency_penalty=st.none() | tenths,
+    presence_penalty=st.none() | tenths,
+    seed=st.none() | st.integers(0, 99),
+    stop=st.lists(st.sampled_from(("END", "\n\nHuman:", "é")), max_size=2, unique=True).map(tuple),
+)
+intents = st.sampled_from(
+    (
+        *(Intent(), Intent("off"), Intent("on"), Intent("adaptive"), Intent("on", budget=2048), Intent("on", "high")),
+        *(Intent("unset", "low"), Intent("adaptive", "max"), Intent("on", display="omitted"), Intent("on", show=True)),
+    )
+)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> Request:
+    offered = draw(st.lists(tools, max_size=2, unique_by=lambda tool: tool.name))
+    return Request(
+        model="m",
+        messages=draw(conversations()),
+        system=draw(st.lists(user_texts, max_size=2)),
+        tools=offered,
+        tool_choice=draw(choices) if offered else ToolChoice(),
+        max_tokens=draw(st.sampled_from((None, 500, 8000))),
+        thinking=draw(intents),
+        sampling=draw(st.just(Sampling()) | samplings),
+        stream=draw(st.booleans()),
+        user=draw(st.none() | st.just("user-1")),
+        schema=draw(st.none() | st.just(Raw(b'{"name":"output","schema":{"type": "object"}}'))),
+    )
