@@ -40,7 +40,7 @@ class Gemini(Wire):
     whole_calls = True
     has_stop_sequence = False
     counts = frozenset(COUNTS) - {"cache_write"}
-    own_notices = frozenset({"seal_withheld"})
+    own_notices = frozenset({"seal_withheld", "not_carried"})  # not carried: counts
 
     # ---- source --------------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ class Ollama(Wire):
     whole_calls = True
     has_stop_sequence = False
     counts = frozenset({"input", "output"})
-    own_notices = frozenset({"seal_withheld"})
+    own_notices = frozenset({"seal_withheld", "not_carried"})  # not carried: counts
 
     def around(self, texts: list[str], entry: Mapping[str, Any]) -> list[str]:
         lines = [line(text) for text in texts]

@@ -316,6 +316,10 @@ def add_whole_detail(blocks: list[Seen], detail: dict[str, Json]) -> None:
     if detail["type"] == "reasoning.encrypted":
         blocks.append(("redacted", detail["data"]))
         return
+    if detail["type"] == "reasoning.summary":  # of the proof under the same index
+        said = "".join(seen[1] for seen in blocks if seen[0] == "thought")
+        insist(nonempty(detail["summary"]) and detail["summary"] in said, "a text that was not sent:", detail)
+        return
     insist(nonempty(detail["signature"]), "a text detail is there for its signature:", detail)
     text = detail.get("text") or ""
     for n, (kind, *rest) in enumerate(blocks):

@@ -41,6 +41,7 @@ from thinkwire.model import (
 )
 from thinkwire.wires.anthropic import schema
 from thinkwire.wires.arguments import as_object
+from thinkwire.wires.ending_words import note_reason
 
 WIRE = "anthropic"
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
@@ -62,6 +63,7 @@ STOP_REASONS: dict[StopReason, str] = {
     "malformed_call": "end_turn",
     "compaction": "compaction",
 }
+_UNSAID: tuple[StopReason, ...] = ("malformed_call",)
 
 
 class ReplyEncoder:
@@ -205,6 +207,7 @@ class ReplyEncoder:
     # ---- endings -------------------------------------------------------------------------------------------------
 
     def _finish(self, event: Finished) -> bytes:
+        note_reason(event.reason, _UNSAID, "stop_reason", self._notices)
         extra = event.extra.fields if event.extra is not None and event.extra.wire == WIRE else {}
         if event.extra is not None and event.extra.wire != WIRE:
             for name in event.extra.fields:
@@ -255,6 +258,8 @@ def _usage(usage: Usage, final: bool = False) -> dict[str, Any]:
 
 def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> bytes:
     """The folded reply as a Messages object."""
+    if reply.stop is not None:
+        note_reason(reply.stop, _UNSAID, "stop_reason", notices)
     content = [spelled for i, block in enumerate(reply.blocks) for spelled in _spell(block, i, notices)]
     body: dict[str, Any] = {
         "id": reply.id or "msg_0",

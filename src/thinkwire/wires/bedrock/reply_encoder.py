@@ -48,6 +48,7 @@ from thinkwire.wires.arguments import as_object
 from thinkwire.wires.bedrock import schema
 from thinkwire.wires.bedrock.blobs import blob_text
 from thinkwire.wires.bedrock.schema import WIRE
+from thinkwire.wires.ending_words import note_reason
 
 _encode = msgspec.json.Encoder().encode
 _citations = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
@@ -76,6 +77,7 @@ _THOUGHT = (b'{"contentBlockIndex":%d,"delta":{"reasoningContent":{"text":', b"}
 _CALL = (b'{"contentBlockIndex":%d,"delta":{"toolUse":{"input":', b"}}}")
 _DELTA = b'{"contentBlockIndex":%d,"delta":%b}'
 
+_UNSAID: tuple[StopReason, ...] = ("pause_turn", "compaction")
 _NO_METRICS = {"latencyMs": 0}
 """A reply must have metrics, and nobody measured any."""
 
@@ -193,6 +195,7 @@ class ReplyEncoder:
     def _finish(self, event: Finished) -> bytes:
         usage = event.usage or Usage()
         own = _own(event.extra, self._notices)
+        note_reason(event.reason, _UNSAID, "stopReason", self._notices)
         stop = _ending(event.reason, event.stop_sequence, usage, own)
         counts: dict[str, Any] = {"usage": _usage(usage), **_circumstances(usage)}
         if "trace" in own:
@@ -267,6 +270,8 @@ def _hidden(seal: Seal) -> dict[str, str]:
 def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> bytes:
     """The folded reply as a ConverseResponse."""
     own = _own(reply.extra, notices)
+    if reply.stop is not None:
+        note_reason(reply.stop, _UNSAID, "stopReason", notices)
     content = [spelled for i, block in enumerate(reply.blocks) for spelled in _spell(block, i, notices)]
     body: dict[str, Any] = {"output": {"message": {"role": "assistant", "content": content}}}
     body.update(_ending(reply.stop or "end_turn", reply.stop_sequence, reply.usage, own))

@@ -45,6 +45,7 @@ from thinkwire.model import (
     Usage,
 )
 from thinkwire.wires.arguments import as_object, one_line
+from thinkwire.wires.ending_words import note_counts, note_reason, note_sequence
 from thinkwire.wires.gemini import schema
 from thinkwire.wires.gemini.reply import WRITTEN
 from thinkwire.wires.gemini.schema import WIRE
@@ -66,6 +67,8 @@ STOP_REASONS: dict[StopReason, str] = {
     "compaction": "STOP",
     "context_window": "MAX_TOKENS",
 }
+_PLACELESS = ("cache_write",)
+_UNSAID: tuple[StopReason, ...] = ("pause_turn", "compaction", "context_window")
 
 
 class ReplyEncoder:
@@ -173,7 +176,7 @@ class ReplyEncoder:
 
     def _finish(self, event: Finished) -> bytes:
         body = _ending(event.reason, event.stop_sequence, event.extra, _NO_TEXT, self._notices)
-        usage = _usage(event.usage)
+        usage = _usage(event.usage, self._notices)
         if usage is not None:
             body["usageMetadata"] = usage
         return self.before + one_line(_encode(body | self._envelope)) + self.after + self.last
@@ -228,10 +231,8 @@ def _ending(
     own = dict(extra.fields) if extra is not None and extra.wire == WIRE else {}
     for name in extra.fields if extra is not None and not own else ():
         notices.add("not_carried", "", name)
-    if reason in ("pause_turn", "compaction"):
-        notices.add("converted", "finishReason", reason)
-    if sequence is not None:
-        notices.add("not_carried", "", "stop_sequence")
+    note_reason(reason, _UNSAID, "finishReason", notices)
+    note_sequence(reason, sequence, notices)
     feedback = own.pop("promptFeedback", None)
     body: dict[str, Any] = {}
     if feedback is None or "finishReason" in own:  # else the prompt was blocked, and there is no candidate
@@ -248,10 +249,11 @@ def encode_fault(fault: Fault) -> dict[str, Any]:
     return schema.error_body(fault)
 
 
-def _usage(usage: Usage | None) -> dict[str, Any] | None:
+def _usage(usage: Usage | None, notices: Notices) -> dict[str, Any] | None:
     """Counts as Gemini gives them: thoughts beside the answer, what its own tools read beside the prompt."""
     if usage is None or (usage.input is None and usage.output is None):
         return None
+    note_counts(usage, _PLACELESS, notices)
     own = usage.extra.fields if usage.extra is not None and usage.extra.wire == WIRE else {}
     prompt, output = usage.input or 0, usage.output or 0
     thoughts = min(usage.reasoning or 0, output)
@@ -274,7 +276,7 @@ def encode_reply(reply: Reply, notices: Notices, model: str | None = None) -> by
     """The folded reply as one response."""
     parts = [part for i, block in enumerate(reply.blocks) if (part := _spell(block, i, notices)) is not None]
     body = _ending(reply.stop or "end_turn", reply.stop_sequence, reply.extra, parts or _NO_TEXT, notices)
-    usage = _usage(reply.usage)
+    usage = _usage(reply.usage, notices)
     if usage is not None:
         body["usageMetadata"] = usage
     body |= {"modelVersion": model or reply.model, "responseId": reply.id or "resp_0"}

@@ -2,9 +2,9 @@
 
 - Only Gemini's own signatures go back, each on the part it came on; any other is withheld. Thoughts without one need
   not be sent at all, so those of another wire are left out (they never become text).
-- Models that validate signatures do so for the calls since the user last spoke. A call there that has none, because
-  another model made it or a client lost it, gets the value that Google documents for that case: on the first call of a
-  step, and nowhere else.
+- Models that validate signatures do so for the calls since the user last spoke. A call that has none, because another
+  model made it or a client lost it, gets the value that Google documents for that case: on the first call of a step,
+  and nowhere else. In turns that are over it is not needed and stays, so that a history keeps its beginning.
 - The results of a step stand in the order of its calls and in one content: neither ids nor contents are told apart by
   every model. An id that was made up here does not go out.
 """
@@ -36,12 +36,11 @@ Written = dict[str, Any]
 
 
 class _Content(msgspec.Struct):
-    """One content on its way. `asks`: the user speaks in it, so a turn begins; `calls`: it holds calls or results."""
+    """One content on its way. `calls`: it holds calls or results."""
 
     role: str
     parts: list[Any]
     own: dict[str, msgspec.Raw]
-    asks: bool = False
     calls: bool = False
 
 
@@ -85,13 +84,12 @@ class ContentWriter:
             return
         self._losses.add("merged", "messages[]", content.role)
         last.parts += content.parts
-        last.asks = False if last.role == "user" else last.asks
         last.calls = True
 
     def _stand_in(self, contents: list[_Content]) -> None:
-        """The documented value on the first call of each step of the turn that is open, where that has no signature."""
-        begun = max((n for n, content in enumerate(contents) if content.asks), default=-1)
-        for content in contents[begun + 1 :]:
+        """The documented value on the first call of each step that has no signature. Only the turn that is open is
+        validated; but what was written once is written again, or no cache would find the beginning."""
+        for content in contents:
             if content.role != "model":
                 continue
             first = next((part for part in content.parts if isinstance(part, dict) and "functionCall" in part), None)
@@ -184,7 +182,7 @@ class ContentWriter:
         if not parts and not self._same:
             self._losses.add("converted", "messages[].content", "placeholder for an empty message")
             parts = [{"text": PLACEHOLDER}]
-        return _Content("user", parts, own, asks=not results, calls=bool(results))
+        return _Content("user", parts, own, calls=bool(results))
 
     def _as_they_came(self, blocks: Sequence[Block], results: list[Any], others: list[Any]) -> list[Any]:
         """The parts in the order of the blocks; what a result gave rise to besides stays behind them."""

@@ -42,6 +42,7 @@ from thinkwire.model import (
 )
 from thinkwire.wires.arguments import as_object, one_line
 from thinkwire.wires.block_order import FieldOrder
+from thinkwire.wires.ending_words import note_counts, note_reason, note_sequence
 from thinkwire.wires.ollama import schema
 from thinkwire.wires.ollama.created import EPOCH, write_time
 
@@ -58,7 +59,8 @@ STOP_REASONS: dict[StopReason, str] = {
     "malformed_call": "stop",
     "compaction": "stop",
 }
-_NOT_SAID = ("refusal", "pause_turn", "compaction")
+_UNSAID: tuple[StopReason, ...] = ("refusal", "pause_turn", "compaction", "malformed_call", "context_window")
+_PLACELESS = ("reasoning", "cache_read", "cache_write")
 
 _TAIL = b'},"done":false}\n'
 
@@ -188,11 +190,10 @@ def note_extra(extra: Extra | None, notices: Notices) -> None:
 
 def ending(reason: StopReason, sequence: str | None, usage: Usage | None, notices: Notices) -> dict[str, Any]:
     """The fields that only the last line has."""
-    if reason in _NOT_SAID:
-        notices.add("converted", "done_reason", reason)
-    if sequence is not None:
-        notices.add("not_carried", "", "stop_sequence")
+    note_reason(reason, _UNSAID, "done_reason", notices)
+    note_sequence(reason, sequence, notices)
     usage = usage or Usage()
+    note_counts(usage, _PLACELESS, notices)
     out: dict[str, Any] = {"done": True, "done_reason": STOP_REASONS[reason]}
     if usage.extra is not None and usage.extra.wire == schema.WIRE:
         out.update(usage.extra.fields)

@@ -41,6 +41,7 @@ from thinkwire.model import (
     Usage,
 )
 from thinkwire.wires.block_order import FieldOrder
+from thinkwire.wires.ending_words import note_reason, note_sequence
 from thinkwire.wires.openai_errors import error_body
 
 WIRE = "openai-chat"
@@ -60,6 +61,7 @@ STOP_REASONS: dict[StopReason, str] = {
     "malformed_call": "stop",
     "compaction": "stop",
 }
+_UNSAID: tuple[StopReason, ...] = ("pause_turn", "compaction", "malformed_call", "context_window")
 _TAIL = b'},"finish_reason":null}]}\n\n'
 
 
@@ -208,6 +210,16 @@ def detail(seal: Seal, text: str, index: int) -> dict[str, Any]:
     return out
 
 
+def _details(seal: Seal, text: str, index: int) -> list[dict[str, Any]]:
+    """A thought and its seal in a whole reply. All thoughts are one text there, so an entry says what the seal is of,
+    as OpenRouter has it."""
+    entry = detail(seal, text, index)
+    if not text or seal.kind == "signature":
+        return [entry]
+    beside = {name: entry[name] for name in ("id", "format", "index") if name in entry}
+    return [{"type": "reasoning.summary", "summary": text, **beside}, entry]
+
+
 def encode_fault(fault: Fault) -> dict[str, Any]:
     """The body of an error, in a stream and as a reply of its own."""
     return error_body(fault)
@@ -219,10 +231,8 @@ def note_extra(extra: Extra | None, notices: Notices) -> None:
 
 
 def note_stop(reason: StopReason, sequence: str | None, notices: Notices) -> None:
-    if reason in ("pause_turn", "compaction"):
-        notices.add("converted", "finish_reason", reason)
-    if sequence is not None:
-        notices.add("not_carried", "", "stop_sequence")
+    note_reason(reason, _UNSAID, "finish_reason", notices)
+    note_sequence(reason, sequence, notices)
 
 
 def encode_usage(usage: Usage | None) -> dict[str, Any] | None:
@@ -274,7 +284,7 @@ def _message(reply: Reply, notices: Notices) -> dict[str, Any]:
             order.next("thought", i)
             thought.append(block.text)
             if block.seal is not None:
-                details.append(detail(block.seal, block.text, i))
+                details += _details(block.seal, block.text, i)
         elif isinstance(block, Text):
             order.next("text", i)
             (refusal if block.refusal else text).append(block.text)

@@ -29,7 +29,9 @@ class Thoughts:
         self._key: Key = None
         self._begun = False  # a thought was begun, so a seal has something to belong to
         self._sealed = False  # and it has its seal: more text is another thought
+        self._sealed_by = ""  # the key of the entry that sealed it
         self._indexed = False  # it came in entries with an index
+        self._summary: int | None = None  # index of the entry that summarizes it
         self._text: list[str] = []
         self._entries: set[str] = set()  # keys of the thoughts so far that came in entries
         self._proof = ("", "", "")  # key, id and data of the encrypted entry before
@@ -95,7 +97,7 @@ class Thoughts:
     def part(self, part: schema.Part, out: list[Event]) -> None:
         """A content part of type thinking; consecutive ones are one thought (Mistral sends no index)."""
         text = part.thought()
-        if text and not self._echo(text, part.signature):
+        if text and not self._echo(text, part.signature, ""):
             self.plain(text, out)
         if part.signature:
             self._seal(Seal("signature", part.signature), out)
@@ -103,19 +105,34 @@ class Thoughts:
     # ---- structured entries --------------------------------------------------------------------------------------
 
     def structured(self, delta: schema.Delta, out: list[Event]) -> None:
-        """`reasoning_details` or `thinking_blocks`; the plain fields beside them only where these hold no text."""
+        """`reasoning_details` or `thinking_blocks`; of the plain field beside them only what these do not hold: all of
+        it, or (in a whole reply) the thoughts that have no seal."""
         details = delta.reasoning_details or [_as_detail(block) for block in delta.thinking_blocks or []]
-        if not any(d.text or d.summary for d in details):
-            plain = delta.reasoning_content or delta.reasoning
-            if plain:
-                self.reasoning(plain, out)
-        for detail in details:
+        plain = delta.reasoning_content or delta.reasoning
+        texts = [detail.text or detail.summary or "" for detail in details]
+        between: list[str] = []
+        if plain and not any(texts):
+            self.reasoning(plain, out)
+        elif isinstance(plain, str) and len(plain) > sum(map(len, texts)):
+            between = _between(plain, texts)
+        for n, detail in enumerate(details):
+            if between:
+                self._alone_between(between[n], out)
             if detail.type in ("reasoning.text", "reasoning.summary"):
                 self._entry(detail, out)
             elif detail.type == "reasoning.encrypted" and detail.data:
                 self._encrypted(detail, detail.data, out)
             elif detail.type:
                 self._notices.add("not_carried", "reasoning_details", detail.type[:40])
+        if between:
+            self._alone_between(between[-1], out)
+
+    def _alone_between(self, text: str, out: list[Event]) -> None:
+        """A thought that only the plain field has."""
+        if text.strip():
+            self._forget(out)
+            self.plain(text, out)
+            self._forget(out)
 
     def stashed(self, stash: schema.Stash, out: list[Event]) -> None:
         """`provider_specific_fields`, where the delta says nothing of it by itself."""
@@ -136,9 +153,10 @@ class Thoughts:
         text = detail.text or detail.summary or ""
         key = _key_of(detail)
         indexed = detail.index is not None
-        if text and not self._echo(text, detail.signature):
+        if text and not self._echo(text, detail.signature, key if indexed else ""):
             if self._another(key, indexed):
                 self._begin(key, indexed, out)
+            self._summary = detail.index if detail.summary else None
             self._say(text, out)
         if not detail.signature:
             return
@@ -149,10 +167,12 @@ class Thoughts:
                 return
             self._begin(key, indexed, out)
         self._seal(seal, out)
+        self._sealed_by = key if indexed else ""
 
     def _encrypted(self, detail: schema.Detail, data: str, out: list[Event]) -> None:
-        """Claude's redacted thinking and the seal of Gemini's calls are blocks of their own; elsewhere an encrypted
-        entry is the proof of the thought beside it. Data under one index are pieces of one."""
+        """Claude's redacted thinking and the seal of Gemini's calls are blocks of their own; elsewhere, and where a
+        summary stands under the same index, an encrypted entry is the proof of the thought beside it. Data under one
+        index are pieces of one."""
         key, item = _key_of(detail), detail.id or self._proof[1]
         goes_on = detail.index is not None and self._proof[:2] == (key, item)
         if self._proof == (key, item, data):
@@ -160,7 +180,8 @@ class Thoughts:
             return
         self._proof = (key, item if goes_on else detail.id or "", data)
         kind = _ALONE.get(detail.format or CLAUDE)
-        if kind is not None:
+        beside = kind == "encrypted" and not self._sealed and detail.index is not None and detail.index == self._summary
+        if kind is not None and not beside:
             self._alone += not goes_on
             seal = Seal(kind, data, item_id=detail.id, format=detail.format or CLAUDE)
             out.append(Sealed(seal, f"alone{self._alone}"))
@@ -178,7 +199,7 @@ class Thoughts:
         """Whether an entry is of another thought than the one being written."""
         if not self._begun or (self._sealed and not sealing):
             return True
-        return indexed and self._indexed and key != self._key
+        return indexed and (self._key if self._indexed else self._sealed_by or key) != key
 
     def _begin(self, key: Key, indexed: bool, out: list[Event]) -> None:
         self._forget(out)
@@ -195,6 +216,8 @@ class Thoughts:
             self._snapshots = Snapshots()
         self._key = None
         self._begun = self._sealed = self._indexed = False
+        self._sealed_by = ""
+        self._summary = None
         self._text = []
 
     def _seal(self, seal: Seal, out: list[Event]) -> None:
@@ -204,9 +227,13 @@ class Thoughts:
         self._sealed = True
         out.append(Sealed(seal, self._key, whole=True))
 
-    def _echo(self, text: str, signature: str | None) -> bool:
-        """Whether an entry that brings the signature repeats the whole thought (problems: doubled traces)."""
-        if not signature or not self._text or "".join(self._text) != text:
+    def _echo(self, text: str, signature: str | None, key: str) -> bool:
+        """Whether an entry that brings the signature repeats the whole thought (problems: doubled traces). A plain
+        field does not say where a thought ends, so there it may be the last of what was said."""
+        if not signature or not self._text or (self._sealed_by or key) != key:
+            return False
+        said = "".join(self._text)
+        if said != text and not (self._key is None and said.endswith(text)):
             return False
         self._notices.add("reasoning_duplicate")
         return True
@@ -218,6 +245,18 @@ _UNNUMBERED = "detail"
 def _key_of(detail: schema.Detail) -> str:
     """The key of the thought that an entry is a fragment of; thoughts of plain fields have none."""
     return _UNNUMBERED if detail.index is None else f"{detail.type}:{detail.index}"
+
+
+def _between(plain: str, texts: list[str]) -> list[str]:
+    """What stands in front of each of the texts, and behind the last; nothing if they are not in there."""
+    found: list[str] = []
+    for text in texts:
+        before, there, rest = plain.partition(text) if text else ("", "", plain)
+        if text and not there:
+            return []
+        found.append(before)
+        plain = rest
+    return [*found, plain]
 
 
 def _as_detail(block: schema.ThinkingBlock) -> schema.Detail:

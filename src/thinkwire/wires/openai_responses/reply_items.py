@@ -14,6 +14,7 @@ import msgspec
 
 from thinkwire.faults import Fault, FaultCode
 from thinkwire.model import Extra, Notices, StopReason, Usage
+from thinkwire.wires.ending_words import note_reason, note_sequence
 from thinkwire.wires.openai_responses.schema import FORM, RAW_TEXT, WIRE
 
 Written = dict[str, Any]
@@ -26,6 +27,8 @@ INCOMPLETE: dict[StopReason, str] = {
     "context_window": "max_output_tokens",
     "refusal": "content_filter",
 }
+
+_UNSAID: tuple[StopReason, ...] = ("pause_turn", "compaction", "malformed_call", "context_window")
 
 ERROR_CODES: dict[FaultCode, str] = {
     "rate_limit": "rate_limit_exceeded",
@@ -181,10 +184,8 @@ def ended(
 
 def note_ending(reason: StopReason, sequence: str | None, extra: Extra | None, notices: Notices) -> None:
     """Notices what the end of a response cannot say."""
-    if reason in ("pause_turn", "compaction", "malformed_call"):
-        notices.add("converted", "status", reason)
-    if sequence is not None:
-        notices.add("not_carried", "", "stop_sequence")
+    note_reason(reason, _UNSAID, "status", notices)
+    note_sequence(reason, sequence, notices)
     if extra is not None and extra.wire != WIRE:
         for name in extra.fields:
             notices.add("not_carried", "", name)
