@@ -62,7 +62,7 @@ class Exchange:
         self._target = 0
         self._tries = 0  # of this target
         self._loop = asyncio.get_running_loop()
-        self._writer = ClientWriter(send, self._client_waits, self._client_flows)
+        self._writer = ClientWriter(send, self)
         self._plan: Plan | None = None
         self._call: Call | None = None
         self._relay: Relay | None = None
@@ -359,13 +359,13 @@ class Exchange:
 
     # ---- the client's pace ---------------------------------------------------------------------------------------
 
-    def _client_waits(self) -> None:
+    def client_waits(self) -> None:
         self._stalled_at = self._loop.time()
         if self._call is not None:
             self._call.pause()
         self._look_again()
 
-    def _client_flows(self) -> None:
+    def client_flows(self) -> None:
         self._last_in = self._loop.time()
         if self._call is not None:
             self._call.resume()

@@ -112,11 +112,9 @@ class Server(uvicorn.Server):
 
 
 def _spare_the_collector() -> None:
-    """What was loaded is there to stay, and need not be looked through for garbage again and again; what a request
-    makes is freed by counting, so looking for cycles can wait for ten thousands of new objects."""
+    """What was loaded is there to stay, and need not be looked through for garbage again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 def listen(host: str, port: int) -> socket.socket:
