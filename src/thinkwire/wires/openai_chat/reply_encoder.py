@@ -216,7 +216,7 @@ def _details(seal: Seal, text: str, index: int) -> list[dict[str, Any]]:
     entry = detail(seal, text, index)
     if not text or seal.kind == "signature":
         return [entry]
-    beside = {name: entry[name] for name in ("id", "format", "index") if name in entry}
+    beside: dict[str, Any] = {name: entry[name] for name in ("id", "format", "index") if name in entry}
     return [{"type": "reasoning.summary", "summary": text, **beside}, entry]
 
 
