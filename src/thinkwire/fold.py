@@ -52,18 +52,6 @@ class Fold:
         self._parts: list[str] = []
         self._refusal = False
         self._extras: list[tuple[str, str, msgspec.Raw]] = []
-        self._on: dict[type, Callable[[Any], None]] = {
-            Started: self._start,
-            Opened: self._open,
-            ToolOpened: self._open_call,
-            OpaqueSeen: self._opaque,
-            OpaqueDelta: self._opaque_delta,
-            Sealed: self._seal,
-            LateSeal: self._late_seal,
-            Closed: self._close,
-            Finished: self._finish,
-            Failed: self._fail,
-        }
 
     def add(self, events: list[Event]) -> None:
         for event in events:
@@ -72,8 +60,8 @@ class Fold:
                 self._parts.append(event.text)  # type: ignore[union-attr]
                 if kind is TextDelta and event.refusal:  # type: ignore[union-attr]
                     self._refusal = True
-            elif kind in self._on:
-                self._on[kind](event)
+            elif kind in _ON:
+                _ON[kind](self, event)
 
     def reply(self) -> Reply:
         reply = replace(self._reply, blocks=list(self._reply.blocks))
@@ -155,6 +143,20 @@ class Fold:
         if self._block is not None:
             self._close(Closed(cut=True))
         self._reply.cut = True
+
+
+_ON: dict[type, Callable[[Fold, Any], None]] = {
+    Started: Fold._start,
+    Opened: Fold._open,
+    ToolOpened: Fold._open_call,
+    OpaqueSeen: Fold._opaque,
+    OpaqueDelta: Fold._opaque_delta,
+    Sealed: Fold._seal,
+    LateSeal: Fold._late_seal,
+    Closed: Fold._close,
+    Finished: Fold._finish,
+    Failed: Fold._fail,
+}
 
 
 def is_object(arguments: str) -> bool:

@@ -78,24 +78,6 @@ class Grammar:
 
         self._finish: Finished | None = None
         self._usage = Usage()
-        self._on: dict[type, Callable[[Any], None]] = {
-            Started: self._start,
-            ThoughtDelta: self._delta,
-            TextDelta: self._delta,
-            ToolOpened: self._call,
-            ToolDelta: self._stray_arguments,
-            Opened: self._announce,
-            Sealed: self._sealed,
-            OpaqueSeen: self._opaque,
-            OpaqueDelta: self._opaque_delta,
-            Closed: self._closed,
-            UsageSeen: self._count_usage,
-            Finished: self._finished,
-            Ended: self._end,
-            Failed: self._fail,
-            Alive: self._alive,
-            Noted: self._note,
-        }
 
     def feed(self, events: list[Event]) -> list[Event]:
         out = self._out = []
@@ -107,7 +89,7 @@ class Grammar:
             if type(event) is self._kind and event.key == self._key and not self.ended:
                 self._take(event)
             elif not self.ended:
-                self._on[type(event)](event)
+                _ON[type(event)](self, event)
         return out
 
     # ---- the message ---------------------------------------------------------------------------------------------
@@ -319,3 +301,23 @@ def _joined(seal: Seal | None, event: Sealed) -> Seal:
     if seal is None or event.whole:
         return event.seal
     return replace(seal, data=seal.data + event.seal.data, format=event.seal.format or seal.format)
+
+
+_ON: dict[type, Callable[[Grammar, Any], None]] = {
+    Started: Grammar._start,
+    ThoughtDelta: Grammar._delta,
+    TextDelta: Grammar._delta,
+    ToolOpened: Grammar._call,
+    ToolDelta: Grammar._stray_arguments,
+    Opened: Grammar._announce,
+    Sealed: Grammar._sealed,
+    OpaqueSeen: Grammar._opaque,
+    OpaqueDelta: Grammar._opaque_delta,
+    Closed: Grammar._closed,
+    UsageSeen: Grammar._count_usage,
+    Finished: Grammar._finished,
+    Ended: Grammar._end,
+    Failed: Grammar._fail,
+    Alive: Grammar._alive,
+    Noted: Grammar._note,
+}

@@ -446,6 +446,22 @@ def test_a_client_that_does_not_read_stops_the_upstream(loop: Loop, upstream: Up
     assert sent < 64 * 1024 * 1024, "what the kernel's buffers hold, and no more"
 
 
+def test_a_connection_that_was_paused_at_its_end_serves_the_next_request(loop: Loop, upstream: Upstream) -> None:
+    large = frame({"content": "x" * 3_000_000})
+    upstream.script = streamed([*THINKING, large, *END])
+    with with_limits(loop, upstream, LIMITS) as gateway:  # type: ignore[attr-defined]
+        first, second = Client(gateway.port), Client(gateway.port)
+        first.post("/v1/messages", ASK)
+        first.head()
+        time.sleep(0.1)  # the reply is at its end, and the client has not read it
+        upstream.script = streamed(THINKING + END)
+        second.post("/v1/messages", ASK)
+        assert read_stream("anthropic", second.reply()[2]).done
+        assert b"".join(first.chunks()).endswith(b'message_stop"}\n\n')
+        first.close()
+        second.close()
+
+
 def test_keys(loop: Loop, upstream: Upstream) -> None:
     from thinkwire.gateway.settings import Server  # noqa: PLC0415
 

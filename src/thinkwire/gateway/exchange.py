@@ -62,7 +62,7 @@ class Exchange:
         self._target = 0
         self._tries = 0  # of this target
         self._loop = asyncio.get_running_loop()
-        self._writer = ClientWriter(send, self._client_waits, self._client_flows)
+        self._writer = ClientWriter(send, self)
         self._plan: Plan | None = None
         self._call: Call | None = None
         self._relay: Relay | None = None
@@ -172,8 +172,8 @@ class Exchange:
             self._last_out = now
             self._record.bytes_out += len(out)
             self._writer.write(out)
-        if relay.complete and not self.done:
-            self._look_again()  # some servers say their last word and do not close
+        elif relay.complete:
+            self._look_again()  # some servers say their last word, which is not written yet, and do not close
 
     def _collect(self, data: bytes) -> None:
         assert self._pieces is not None
@@ -359,13 +359,13 @@ class Exchange:
 
     # ---- the client's pace ---------------------------------------------------------------------------------------
 
-    def _client_waits(self) -> None:
+    def client_waits(self) -> None:
         self._stalled_at = self._loop.time()
         if self._call is not None:
             self._call.pause()
         self._look_again()
 
-    def _client_flows(self) -> None:
+    def client_flows(self) -> None:
         self._last_in = self._loop.time()
         if self._call is not None:
             self._call.resume()

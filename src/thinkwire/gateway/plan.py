@@ -113,7 +113,7 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
 
 def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str, stream: bool) -> Plan:
     route, reading = ask.route, target.read(model)
-    carrier = Carrier(setup.secret, ask.tenant)
+    carrier = setup.carrier(ask.tenant)
     translated = translate_request(
         ask.body,
         source=route.wire,

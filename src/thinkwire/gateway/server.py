@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -76,6 +77,8 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self.started:
+            _spare_the_collector()
         if self.started and self._on_ready is not None:
             self._on_ready()
 
@@ -106,6 +109,12 @@ class Server(uvicorn.Server):
         until = loop.time() + seconds
         while self.server_state.connections and loop.time() < until and not self.force_exit:
             await asyncio.sleep(_TICK)
+
+
+def _spare_the_collector() -> None:
+    """What was loaded is there to stay, and need not be looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
+
 from thinkwire.gateway.routing import Routes
 from thinkwire.gateway.secret import secret_of_this_machine
 from thinkwire.gateway.settings import Settings
 from thinkwire.gateway.target import Target
+from thinkwire.provenance.carrier import Carrier
 
 
 class Setup:
@@ -17,4 +20,6 @@ class Setup:
         self.routes = Routes(settings)
         self.targets = {name: Target(name, backend) for name, backend in settings.backends.items()}
         self.secret = settings.thinking.secret.encode() or secret_of_this_machine()
+        self.carrier = lru_cache(maxsize=1024)(partial(Carrier, self.secret))
+        """By caller."""
         self.keys = [key.encode() for key in settings.server.keys]

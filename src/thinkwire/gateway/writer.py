@@ -12,30 +12,28 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, MutableMapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
+from weakref import ref
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 
+class Owner(Protocol):
+    """Whoever writes to the client."""
+
+    def client_waits(self) -> None: ...
+    def client_flows(self) -> None: ...
+
+
 class ClientWriter:
-    """`start`, `write`, `end`. While the client is slow it `waits`; `on_wait` and `on_flow` tell when that changes."""
+    """`start`, `write`, `end`. While the client is slow it `waits`, and its `owner` is told when that changes. It does
+    not keep its owner alive: together they would be garbage that only the collector finds."""
 
-    __slots__ = (
-        "_answer_now",
-        "_by_hand",
-        "_on_flow",
-        "_on_wait",
-        "_queue",
-        "_send",
-        "_task",
-        "_write_now",
-        "ended",
-        "started",
-    )
+    __slots__ = ("_answer_now", "_by_hand", "_owner", "_queue", "_send", "_task", "_write_now", "ended", "started")
 
-    def __init__(self, send: Send, on_wait: Callable[[], None], on_flow: Callable[[], None]) -> None:
+    def __init__(self, send: Send, owner: Owner) -> None:
         self._send = send
         self._by_hand = is_uvicorn(send)
         cycle = getattr(send, "__self__", None)
@@ -43,8 +41,7 @@ class ClientWriter:
         self._answer_now: Callable[[int, Headers, bytes], bool] | None = getattr(cycle, "answer_now", None)
         self._queue: deque[Message] | None = None
         self._task: asyncio.Task[None] | None = None
-        self._on_wait = on_wait
-        self._on_flow = on_flow
+        self._owner = ref(owner)
         self.started = False
         self.ended = False
 
@@ -100,7 +97,8 @@ class ClientWriter:
                 return
         self._queue = deque()
         self._task = asyncio.get_running_loop().create_task(self._carry_on(sending, waiting))
-        self._on_wait()
+        if (owner := self._owner()) is not None:
+            owner.client_waits()
 
     async def _carry_on(self, sending: Coroutine[Any, None, None], waiting: Any) -> None:
         """Finishes a `send` that waits, then writes what came meanwhile."""
@@ -113,7 +111,8 @@ class ClientWriter:
         except OSError:
             queue.clear()  # the client is gone; who waits for it is told by `receive`
         self._task = None
-        self._on_flow()
+        if (owner := self._owner()) is not None:
+            owner.client_flows()
 
 
 class _Resumed:

@@ -80,6 +80,7 @@ class Connection(asyncio.Protocol):
         self._pieces: list[bytes] = []
         self.on_body: Callable[[bytes], None] = self._pieces.append  # the parser's callback, without a frame of ours
         self._parser = httptools.HttpResponseParser(self)
+        self._paused = False
         self.used = False
         self.freed_at = 0.0
         self._clear()
@@ -99,6 +100,7 @@ class Connection(asyncio.Protocol):
         assert self._transport is not None and self._call is None
         call.connection = self
         self._call = call
+        self.resume()  # whoever had it before may have left it paused
         self._reused = self.used
         self.used = True
         self._transport.write(call.request)
@@ -114,12 +116,14 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def pause(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.pause_reading()
+        if self.is_open and not self._paused:
+            self._paused = True
+            cast(asyncio.Transport, self._transport).pause_reading()
 
     def resume(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
+        if self.is_open and self._paused:
+            self._paused = False
+            cast(asyncio.Transport, self._transport).resume_reading()
 
     @property
     def is_open(self) -> bool:

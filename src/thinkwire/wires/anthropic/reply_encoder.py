@@ -76,26 +76,9 @@ class ReplyEncoder:
         self._prefix = b""
         self._after: list[Seal] = []  # of visible text: each goes in front of the next block, or to the end
         self._held: Opened | None = None  # its first content decides how it is spelled (redacted, signed empty text)
-        self._write: dict[type, Callable[[Any], bytes]] = {
-            ThoughtDelta: self._text,
-            TextDelta: self._text,
-            ToolDelta: self._text,
-            Started: self._start,
-            Opened: self._open,
-            ToolOpened: self._open_call,
-            OpaqueSeen: self._opaque,
-            OpaqueDelta: self._opaque_delta,
-            Sealed: self._seal,
-            LateSeal: self._late_seal,
-            Closed: self._close,
-            Finished: self._finish,
-            Failed: self._fail,
-            Alive: lambda _event: PING,
-        }
 
     def encode(self, events: list[Event]) -> bytes:
-        write = self._write
-        return b"".join([write[type(event)](event) for event in events])
+        return b"".join([_WRITE[type(event)](self, event) for event in events])
 
     def _text(self, event: ThoughtDelta | TextDelta | ToolDelta) -> bytes:
         if self._held is not None:
@@ -225,6 +208,24 @@ class ReplyEncoder:
 
     def _fail(self, event: Failed) -> bytes:
         return _event("error", encode_fault(event.fault))
+
+
+_WRITE: dict[type, Callable[[ReplyEncoder, Any], bytes]] = {
+    ThoughtDelta: ReplyEncoder._text,
+    TextDelta: ReplyEncoder._text,
+    ToolDelta: ReplyEncoder._text,
+    Started: ReplyEncoder._start,
+    Opened: ReplyEncoder._open,
+    ToolOpened: ReplyEncoder._open_call,
+    OpaqueSeen: ReplyEncoder._opaque,
+    OpaqueDelta: ReplyEncoder._opaque_delta,
+    Sealed: ReplyEncoder._seal,
+    LateSeal: ReplyEncoder._late_seal,
+    Closed: ReplyEncoder._close,
+    Finished: ReplyEncoder._finish,
+    Failed: ReplyEncoder._fail,
+    Alive: lambda _self, _event: PING,
+}
 
 
 def encode_fault(fault: Fault) -> dict[str, Any]:

@@ -92,26 +92,9 @@ class ReplyEncoder:
         self._prefix = self._suffix = b""
         self._said = False  # a delta of the open block was written
         self._after: Seal | None = None  # of the open text
-        self._write: dict[type, Callable[[Any], bytes]] = {
-            ThoughtDelta: self._text,
-            TextDelta: self._text,
-            ToolDelta: self._text,
-            Started: lambda _event: _message_start(b'{"role":"assistant"}'),
-            Opened: self._open,
-            ToolOpened: self._open_call,
-            OpaqueSeen: self._opaque,
-            OpaqueDelta: self._opaque_delta,
-            Sealed: self._seal,
-            LateSeal: self._late_seal,
-            Closed: self._close,
-            Finished: self._finish,
-            Failed: self._fail,
-            Alive: lambda _event: PING,
-        }
 
     def encode(self, events: list[Event]) -> bytes:
-        write = self._write
-        return b"".join([write[type(event)](event) for event in events])
+        return b"".join([_WRITE[type(event)](self, event) for event in events])
 
     def _text(self, event: ThoughtDelta | TextDelta | ToolDelta) -> bytes:
         self._said = True
@@ -204,6 +187,24 @@ class ReplyEncoder:
 
     def _fail(self, event: Failed) -> bytes:
         return _exceptions[schema.stream_exception(event.fault)](_encode({"message": event.fault.message}))
+
+
+_WRITE: dict[type, Callable[[ReplyEncoder, Any], bytes]] = {
+    ThoughtDelta: ReplyEncoder._text,
+    TextDelta: ReplyEncoder._text,
+    ToolDelta: ReplyEncoder._text,
+    Started: lambda _self, _event: _message_start(b'{"role":"assistant"}'),
+    Opened: ReplyEncoder._open,
+    ToolOpened: ReplyEncoder._open_call,
+    OpaqueSeen: ReplyEncoder._opaque,
+    OpaqueDelta: ReplyEncoder._opaque_delta,
+    Sealed: ReplyEncoder._seal,
+    LateSeal: ReplyEncoder._late_seal,
+    Closed: ReplyEncoder._close,
+    Finished: ReplyEncoder._finish,
+    Failed: ReplyEncoder._fail,
+    Alive: lambda _self, _event: PING,
+}
 
 
 def encode_fault(fault: Fault) -> dict[str, Any]:

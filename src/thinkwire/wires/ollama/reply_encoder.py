@@ -89,26 +89,9 @@ class ReplyEncoder:
         self._call: ToolOpened | None = None
         self._arguments: list[str] = []
         self._order = FieldOrder(notices)
-        self._write: dict[type, Callable[[Any], bytes]] = {
-            ThoughtDelta: self._text,
-            TextDelta: self._text,
-            ToolDelta: self._argument,
-            Started: self._start,
-            Opened: self._open,
-            ToolOpened: self._open_call,
-            OpaqueSeen: self._opaque,
-            OpaqueDelta: self._opaque_delta,
-            Sealed: self._seal,
-            LateSeal: self._seal,
-            Closed: self._close,
-            Finished: self._finish,
-            Failed: self._fail,
-            Alive: lambda _event: self._content + b'""' + _TAIL,
-        }
 
     def encode(self, events: list[Event]) -> bytes:
-        write = self._write
-        return b"".join([write[type(event)](event) for event in events])
+        return b"".join([_WRITE[type(event)](self, event) for event in events])
 
     def _text(self, event: ThoughtDelta | TextDelta) -> bytes:
         return self._prefix + _encode(event.text) + _TAIL
@@ -169,6 +152,24 @@ class ReplyEncoder:
 
     def _fail(self, event: Failed) -> bytes:
         return _encode(encode_fault(event.fault)) + b"\n"
+
+
+_WRITE: dict[type, Callable[[ReplyEncoder, Any], bytes]] = {
+    ThoughtDelta: ReplyEncoder._text,
+    TextDelta: ReplyEncoder._text,
+    ToolDelta: ReplyEncoder._argument,
+    Started: ReplyEncoder._start,
+    Opened: ReplyEncoder._open,
+    ToolOpened: ReplyEncoder._open_call,
+    OpaqueSeen: ReplyEncoder._opaque,
+    OpaqueDelta: ReplyEncoder._opaque_delta,
+    Sealed: ReplyEncoder._seal,
+    LateSeal: ReplyEncoder._seal,
+    Closed: ReplyEncoder._close,
+    Finished: ReplyEncoder._finish,
+    Failed: ReplyEncoder._fail,
+    Alive: lambda self, _event: self._content + b'""' + _TAIL,
+}
 
 
 def written_call(call_id: str, number: int, name: str, arguments: str, notices: Notices, block: int) -> dict[str, Any]:

@@ -81,26 +81,9 @@ class ReplyEncoder:
         self._thought: list[str] = []  # text of the open block of reasoning, for its seal
         self._thinks = False  # such a block is open
         self._late: list[LateSeal] = []  # seals of earlier blocks, until it is closed
-        self._write: dict[type, Callable[[Any], bytes]] = {
-            ThoughtDelta: self._thinking,
-            TextDelta: self._text,
-            ToolDelta: self._text,
-            Started: self._start,
-            Opened: self._open,
-            ToolOpened: self._open_call,
-            OpaqueSeen: self._opaque,
-            OpaqueDelta: self._opaque_delta,
-            Sealed: self._seal,
-            LateSeal: self._late_seal,
-            Closed: self._close,
-            Finished: self._finish,
-            Failed: self._fail,
-            Alive: lambda _event: COMMENT,
-        }
 
     def encode(self, events: list[Event]) -> bytes:
-        write = self._write
-        return b"".join([write[type(event)](event) for event in events])
+        return b"".join([_WRITE[type(event)](self, event) for event in events])
 
     def _thinking(self, event: ThoughtDelta) -> bytes:
         self._thought.append(event.text)
@@ -190,6 +173,24 @@ class ReplyEncoder:
 
     def _fail(self, event: Failed) -> bytes:
         return self._close() + b"data: " + _encode(encode_fault(event.fault)) + b"\n\n"
+
+
+_WRITE: dict[type, Callable[[ReplyEncoder, Any], bytes]] = {
+    ThoughtDelta: ReplyEncoder._thinking,
+    TextDelta: ReplyEncoder._text,
+    ToolDelta: ReplyEncoder._text,
+    Started: ReplyEncoder._start,
+    Opened: ReplyEncoder._open,
+    ToolOpened: ReplyEncoder._open_call,
+    OpaqueSeen: ReplyEncoder._opaque,
+    OpaqueDelta: ReplyEncoder._opaque_delta,
+    Sealed: ReplyEncoder._seal,
+    LateSeal: ReplyEncoder._late_seal,
+    Closed: ReplyEncoder._close,
+    Finished: ReplyEncoder._finish,
+    Failed: ReplyEncoder._fail,
+    Alive: lambda _self, _event: COMMENT,
+}
 
 
 def signed(seal: Seal) -> dict[str, Any]:

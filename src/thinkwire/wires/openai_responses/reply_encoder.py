@@ -82,26 +82,8 @@ class ReplyEncoder:
         self._phase: msgspec.Raw | None = None
         self._annotations: list[msgspec.Raw] = []
 
-        self._write: dict[type, Callable[[Any], bytes]] = {
-            ThoughtDelta: self._delta,
-            TextDelta: self._delta,
-            ToolDelta: self._delta,
-            Started: self._start,
-            Opened: self._open,
-            ToolOpened: self._open_call,
-            OpaqueSeen: self._opaque,
-            OpaqueDelta: self._opaque_delta,
-            Sealed: self._sealed,
-            LateSeal: self._late_seal,
-            Closed: self._close,
-            Finished: self._finish,
-            Failed: self._fail,
-            Alive: lambda _event: COMMENT,
-        }
-
     def encode(self, events: list[Event]) -> bytes:
-        write = self._write
-        return b"".join([write[type(event)](event) for event in events])
+        return b"".join([_WRITE[type(event)](self, event) for event in events])
 
     def _delta(self, event: ThoughtDelta | TextDelta | ToolDelta) -> bytes:
         opening = self._open_held(event) if self._held is not None else b""
@@ -295,6 +277,24 @@ class ReplyEncoder:
         out = b"" if self._head else self._start(Started())
         failed = {"status": "failed", "error": items.error(event.fault), "output": self._output}
         return out + self._event("response.failed", {"response": self._head | failed})
+
+
+_WRITE: dict[type, Callable[[ReplyEncoder, Any], bytes]] = {
+    ThoughtDelta: ReplyEncoder._delta,
+    TextDelta: ReplyEncoder._delta,
+    ToolDelta: ReplyEncoder._delta,
+    Started: ReplyEncoder._start,
+    Opened: ReplyEncoder._open,
+    ToolOpened: ReplyEncoder._open_call,
+    OpaqueSeen: ReplyEncoder._opaque,
+    OpaqueDelta: ReplyEncoder._opaque_delta,
+    Sealed: ReplyEncoder._sealed,
+    LateSeal: ReplyEncoder._late_seal,
+    Closed: ReplyEncoder._close,
+    Finished: ReplyEncoder._finish,
+    Failed: ReplyEncoder._fail,
+    Alive: lambda _self, _event: COMMENT,
+}
 
 
 _ARGUMENTS = {False: "function_call_arguments", True: "custom_tool_call_input"}
