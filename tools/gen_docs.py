@@ -1,4 +1,5 @@
-"""Writes the documentation that is made from code: docs/notices.md, docs/models.md and the demonstration in README.md.
+"""Writes the documentation that is made from code: docs/notices.md, docs/models.md, docs/matrix.md and the
+demonstration in README.md.
 
 `--check` writes nothing and fails when one of them is out of date.
 """
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import get_args
 
+import matrix
 from thinkwire.capabilities.description import exclusions, history, hosts_of, models_of, thinking
 from thinkwire.capabilities.table import Row, table
 from thinkwire.capabilities.words import WORDS
@@ -79,6 +81,7 @@ def main() -> int:
     pages = {
         ROOT / "docs" / "notices.md": notices_page(),
         ROOT / "docs" / "models.md": models_page(),
+        ROOT / "docs" / "matrix.md": matrix.page(),
         ROOT / "README.md": readme(),
     }
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]

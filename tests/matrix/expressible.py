@@ -13,9 +13,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from tools.matrix import MODELS
+
 from thinkwire.model import NoticeCode, Reasoning, Seal, SealKind, StopReason, Text, ToolUse
 from thinkwire.wires.call_ids import accepted_id
 from thinkwire.wires.gemini.schema import is_own
+
+__all__ = ["COUNTS", "LOST", "MESSAGES", "MODELS", "REPLIES", "REQUESTS", "keeps_kind", "takes"]
 
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
 
@@ -106,16 +110,6 @@ LOST: dict[str, NoticeCode] = {
 
 
 # ---- requests -------------------------------------------------------------------------------------------------------
-
-MODELS = {
-    "anthropic": "claude-sonnet-4-5",
-    "bedrock": "anthropic.claude-sonnet-4-5",
-    "openai-chat": "some-model",
-    "openai-responses": "gpt-5.2",
-    "gemini": "gemini-3-pro",
-    "ollama": "some-model",
-}
-"""The targets of the requests: signing models where a wire has them, servers that nobody knows on the others."""
 
 MESSAGES = {
     **dict.fromkeys(("anthropic", "bedrock", "openai-chat", "ollama"), "messages"),

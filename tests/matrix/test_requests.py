@@ -26,7 +26,7 @@ bounded = settings(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=30,
+    max_examples=50,
     phases=[Phase.explicit, Phase.generate],
     report_multiple_bugs=False,
 )

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from thinkwire.faults import WireFault
 from thinkwire.model import Extra, Notices, Request, Rules, Sampling, Tool, ToolChoice, ToolResult, ToolUse
@@ -161,10 +162,10 @@ class _Writer:
     """Writes one body. A request of this wire for the model that it was meant for is not judged: the service does."""
 
     def __init__(self, request: Request, losses: Losses, rules: Rules, model: str | None) -> None:
-        self._request = request
         self._losses = losses
         self._rules = rules
         self._as_it_came = losses.same and model in (None, request.model)
+        self._request = request if self._as_it_came else self._within_limit(request)
         self._own = losses.own(request.extra)
         self._messages = MessageWriter(losses, rules, self._as_it_came)
 
@@ -208,6 +209,14 @@ class _Writer:
         return into
 
     # ---- parameters ----------------------------------------------------------------------------------------------
+
+    def _within_limit(self, request: Request) -> Request:
+        """A limit above the model's own is lowered."""
+        most = self._rules.max_output
+        if most is None or request.max_tokens is None or request.max_tokens <= most:
+            return request
+        self._losses.add("clamped", "max_tokens", str(most))
+        return replace(request, max_tokens=most)
 
     def _controls(self, messages: list[Written]) -> Controls:
         own = self._own

@@ -163,6 +163,7 @@ def _claude(request: Request, rules: Rules, losses: Losses) -> Controls:
     the service's own is small."""
     off = {"none": "disabled", "lowest": ""}.get(rules.off, rules.off)
     chosen = max(efforts.DEFAULT_MAX_TOKENS, (request.thinking.budget or 0) + efforts.ANSWER_ROOM)
+    chosen = chosen if rules.max_output is None else min(chosen, rules.max_output)
     limit = request.max_tokens or chosen
     controls = claude.write_intent(request, limit, replace(rules, off=off), losses)
     fields = {} if controls.thinking is None else {"thinking": controls.thinking}

@@ -48,7 +48,6 @@ _ROLES: dict[str | None, Role] = {None: "user", "user": "user", "function": "use
 _PLAIN_ROLES = ("user", "model")
 _OUR_FILES = ("gs://", "https://generativelanguage.googleapis.com/")
 _RESULTS = ("output", "result", "error")
-_PLAIN_BASE64 = str.maketrans("-_", "+/")
 
 
 class ContentReader:
@@ -165,7 +164,12 @@ def _seal(part: Fields) -> tuple[Seal | None, _Spelled]:
         return None, {"thoughtSignature": msgspec.json.encode(signature)}
     if not signature or signature.isspace():
         return None, {}
-    return schema.seal(signature.translate(_PLAIN_BASE64)), {}
+    return schema.seal(_plain_base64(signature)), {}
+
+
+def _plain_base64(data: str) -> str:
+    """Bytes in the plain alphabet, which is all that other wires take."""
+    return data.replace("-", "+").replace("_", "/")
 
 
 def _text(part: Fields) -> Text | Reasoning | None:
@@ -191,7 +195,8 @@ def _inline(part: Fields) -> Media:
     assert data is not None
     named(data)
     media_type = data.text("mimeType")
-    media = Media(_kind(media_type), media_type, data.require("data"), name=data.text("displayName"))
+    content = _plain_base64(data.require("data"))
+    media = Media(_kind(media_type), media_type, content, name=data.text("displayName"))
     media.extra = _beside(part, data, "inlineData", {})
     return media
 

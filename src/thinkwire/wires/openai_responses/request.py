@@ -147,7 +147,7 @@ class _Writer:
         body.update(self._limit())
         reasoning = write_intent(request.thinking, own, self._rules, self._losses, self._judged)
         body.update(reasoning)
-        body.update(self._sampling())
+        body.update(self._sampling(reasoning.get("reasoning")))
         body.update(self._format())
         body.update(self._own_ways())
         if request.stream is not None:
@@ -175,7 +175,7 @@ class _Writer:
             limit = _LEAST_OUTPUT
         return {self._rules.limit or "max_output_tokens": limit}
 
-    def _sampling(self) -> Written:
+    def _sampling(self, reasoning: Any) -> Written:
         sampling = self._request.sampling
         for name in ("top_k", "frequency_penalty", "presence_penalty", "seed"):
             if getattr(sampling, name) is not None:
@@ -183,18 +183,20 @@ class _Writer:
         if sampling.stop:
             self._losses.add("not_carried", "stop")
         written = {name: value for name in ("temperature", "top_p") if (value := getattr(sampling, name)) is not None}
-        if self._judged and written and not self._takes_sampling():
+        if self._judged and written and not self._takes_sampling(reasoning):
             for name in written:
                 self._losses.add("not_carried", name, "the model refuses it")
             return {}
         return written
 
-    def _takes_sampling(self) -> bool:
-        """Whether the target takes sampling parameters. Absence means what the model does by itself."""
-        rules, mode = self._rules, self._request.thinking.mode
+    def _takes_sampling(self, reasoning: Any) -> bool:
+        """Whether the target takes sampling parameters beside what is written. Absence means what the model does by
+        itself."""
+        rules = self._rules
         if rules.sampling != "unless_thinking":
             return rules.sampling == "yes"
-        return mode == "off" or (mode == "unset" and rules.default not in ("on", "always"))
+        effort = reasoning.get("effort") if isinstance(reasoning, dict) else None
+        return effort == "none" or (effort is None and rules.default not in ("on", "always"))
 
     def _format(self) -> Written:
         text: Written = {}
