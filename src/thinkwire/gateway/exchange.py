@@ -172,8 +172,8 @@ class Exchange:
             self._last_out = now
             self._record.bytes_out += len(out)
             self._writer.write(out)
-        elif relay.complete:
-            self._look_again()  # some servers say their last word, which is not written yet, and do not close
+        if relay.complete and not self.done:
+            self._look_again()  # some servers say their last word and do not close
 
     def _collect(self, data: bytes) -> None:
         assert self._pieces is not None
