@@ -46,7 +46,7 @@ class Attribution:
         self._bare = False  # it is a thought, and no seal of it came
 
     def apply(self, events: list[Event]) -> list[Event]:
-        if not any(type(event) in _ACTS or type(event) is OpaqueSeen for event in events):
+        if _SEEN.isdisjoint(map(type, events)):
             return events  # deltas, which is nearly all there is
         out: list[Event] = []
         for event in events:
@@ -101,3 +101,4 @@ _ACTS: dict[type, Callable[[Attribution, Any], list[Event]]] = {
     Finished: Attribution._finished,
 }
 _BEGINNINGS = (Opened, ToolOpened, OpaqueSeen)
+_SEEN = frozenset({*_ACTS, *_BEGINNINGS})
