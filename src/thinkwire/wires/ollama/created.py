@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from thinkwire.wires.created_at import LAST_SECOND, known_time
+
 EPOCH = "1970-01-01T00:00:00Z"
 """Written where the source said no time: the field must be there, and clients refuse one that is no time."""
 
@@ -12,7 +14,6 @@ _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:[Zz]|([+-])(\d\d):?(\d\d))", re.ASCII
 )
 _DAY = 86_400
-_LAST_SECOND = 253_402_300_799  # of the year 9999
 
 
 def read_time(text: str) -> int | None:
@@ -27,11 +28,11 @@ def read_time(text: str) -> int | None:
     if match[7] is not None:
         offset = int(match[8]) * 3600 + int(match[9]) * 60
         seconds += offset if match[7] == "-" else -offset
-    return seconds if 0 < seconds <= _LAST_SECOND else None
+    return known_time(seconds)
 
 
 def write_time(seconds: int | None) -> str:
-    if seconds is None or not 0 <= seconds <= _LAST_SECOND:
+    if seconds is None or not 0 <= seconds <= LAST_SECOND:
         return EPOCH
     days, rest = divmod(seconds, _DAY)
     year, month, day = _date(days)

@@ -28,6 +28,7 @@ from thinkwire.model import (
 )
 from thinkwire.wires import openai_errors
 from thinkwire.wires.call_ids import made_up_id
+from thinkwire.wires.created_at import known_time
 from thinkwire.wires.framed_reply import SSEReplyDecoder
 from thinkwire.wires.lenient import lenient, read_whole
 from thinkwire.wires.openai_chat import schema
@@ -38,7 +39,6 @@ from thinkwire.wires.tool_names import plain_name
 WIRE = "openai-chat"
 
 _chunk = msgspec.json.Decoder(schema.Chunk)
-_LAST_SECOND = 253_402_300_799  # of the year 9999: the last that a client's date can hold
 _PLAIN_DEPTH = 32  # fewer brackets than this cannot be too deep: no need to look closer
 
 
@@ -129,9 +129,7 @@ class ReplyDecoder(SSEReplyDecoder):
     def _start(self, chunk: schema.Chunk) -> None:
         self._started = True
         self._id = chunk.id or ""
-        created = chunk.created
-        known = created is not None and 0 <= created <= _LAST_SECOND
-        self.out.append(Started(self._id, chunk.model or "", created=int(created) if known and created else None))
+        self.out.append(Started(self._id, chunk.model or "", created=known_time(chunk.created)))
 
     def _usage(self, tokens: schema.Tokens) -> None:
         usage = tokens.canonical()

@@ -42,6 +42,7 @@ from thinkwire.model import (
 )
 from thinkwire.wires import openai_errors
 from thinkwire.wires.call_ids import made_up_id
+from thinkwire.wires.created_at import known_time
 from thinkwire.wires.framed_reply import SSEReplyDecoder
 from thinkwire.wires.lenient import lenient, read_whole
 from thinkwire.wires.openai_responses import schema
@@ -59,7 +60,6 @@ _encode = msgspec.json.Encoder().encode
 
 _RAW_FORM = Extra(WIRE, {FORM: msgspec.Raw(_encode(RAW_TEXT))})
 _PLAIN_DEPTH = 32  # fewer brackets than this cannot be too deep: no need to look closer
-_LAST_SECOND = 253_402_300_799  # of the year 9999: the last that a client's date can hold
 
 INCOMPLETE: dict[str, StopReason] = {
     "max_output_tokens": "max_tokens",
@@ -123,9 +123,7 @@ class ReplyDecoder(SSEReplyDecoder):
     def _start(self, response: schema.Response) -> None:
         self._started = True
         self._id = response.id
-        created = response.created_at
-        known = created is not None and 0 <= created <= _LAST_SECOND
-        self.out.append(Started(response.id, response.model, created=int(created) if known and created else None))
+        self.out.append(Started(response.id, response.model, created=known_time(response.created_at)))
 
     def _read_response(self, raw: msgspec.Raw) -> schema.Response:
         try:
