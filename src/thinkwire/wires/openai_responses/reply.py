@@ -61,13 +61,6 @@ _encode = msgspec.json.Encoder().encode
 _RAW_FORM = Extra(WIRE, {FORM: msgspec.Raw(_encode(RAW_TEXT))})
 _PLAIN_DEPTH = 32  # fewer brackets than this cannot be too deep: no need to look closer
 
-INCOMPLETE: dict[str, StopReason] = {
-    "max_output_tokens": "max_tokens",
-    "content_filter": "refusal",
-    "max_messages": "pause_turn",
-    "steered": "pause_turn",
-}
-
 
 class ReplyDecoder(SSEReplyDecoder):
     """Bytes of a Responses event stream to events."""
@@ -167,7 +160,7 @@ class ReplyDecoder(SSEReplyDecoder):
             return "end_turn"
         details = response.incomplete_details
         word = (details.reason if details is not None else None) or "max_output_tokens"
-        known = INCOMPLETE.get(word)
+        known = schema.INCOMPLETE.get(word)
         if known is None or known == "pause_turn":
             self.notices.add("converted", "incomplete_details.reason", word[:40])
         return known or "max_tokens"

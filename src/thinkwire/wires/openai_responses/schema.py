@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from thinkwire.model import Usage
+from thinkwire.model import StopReason, Usage
 from thinkwire.wires.openai_errors import ErrorBody
 
 WIRE = "openai-responses"
@@ -127,3 +127,11 @@ def leftover(response: Response) -> dict[str, msgspec.Raw]:
     request."""
     found = {"input_transformations": response.input_transformations, "moderation": response.moderation}
     return {name: raw.copy() for name, raw in found.items() if bytes(raw) not in (b"", b"null", b"[]")}
+
+
+INCOMPLETE: dict[str, StopReason] = {
+    "max_output_tokens": "max_tokens",
+    "content_filter": "refusal",
+    "max_messages": "pause_turn",
+    "steered": "pause_turn",
+}
