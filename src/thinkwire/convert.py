@@ -25,6 +25,7 @@ from thinkwire.markup.profiles import find_profile
 from thinkwire.markup.stage import MarkupStage
 from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules, Started, Usage
 from thinkwire.provenance.attribution import Attribution
+from thinkwire.provenance.ledger import Recording
 from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import CallsBack, Offer, offer_tools
 from thinkwire.wires.registry import WIRES, ReplyEncoder, Wire, find_wire
@@ -47,13 +48,14 @@ class Passage(NamedTuple):
     """What a gateway wants beyond the conversion. Unless `folded`, a stream's reply is not kept, and memory does not
     grow with it. `as_stream` writes a whole reply as a stream. `input_tokens` is an estimate that stands in the output
     until the source counts for itself. `attribution` puts seals that the target's clients cannot know into carriers.
-    `array` writes a stream as one JSON array, where the target has that."""
+    `array` writes a stream as one JSON array, where the target has that. `recording` remembers what led to calls."""
 
     folded: bool = True
     as_stream: bool = False
     input_tokens: int | None = None
     attribution: Callable[[Notices], Attribution] | None = None
     array: bool = False
+    recording: Recording | None = None
 
 
 PLAIN = Passage()
@@ -74,6 +76,7 @@ class _Stages:
         profile = find_profile(markup, model, source)
         self._markup = MarkupStage(profile, bool(tools)) if profile is not None else None
         self._calls_back = CallsBack(tools, notices) if isinstance(tools, Offer) and tools.known else None
+        self._recording = passage.recording
         self._attribution = passage.attribution(notices) if passage.attribution is not None else None
         self._joiner: SurrogateJoiner | None = None
         self._calls = CallOrder()
@@ -94,6 +97,8 @@ class _Stages:
         events = self.grammar.feed(self._calls.apply(events))
         if self._calls_back is not None:
             events = self._calls_back.apply(events)
+        if self._recording is not None:
+            self._recording.see(events)
         if self._attribution is not None:
             events = self._attribution.apply(events)
         if self.fold is not None:

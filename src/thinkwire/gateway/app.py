@@ -24,6 +24,7 @@ from thinkwire.gateway.switches import Switches, session_of
 from thinkwire.gateway.upstream.pool import Pool
 from thinkwire.gateway.writer import Send
 from thinkwire.model import Notices
+from thinkwire.provenance.ledger import Ledger
 from thinkwire.wires.registry import find_wire
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -46,6 +47,7 @@ class Gateway:
         self.switches = Switches() if switches is None else switches
         self.draining = False
         self._settings = settings
+        self._ledger = Ledger()
         self.apply()
         self.pool = Pool(settings.limits.connect)
         self.control = Control(self)
@@ -53,7 +55,7 @@ class Gateway:
     def apply(self, settings: Settings | None = None) -> None:
         """From the next request on these settings count (the same, if none), with what was switched at runtime."""
         self._settings = self._settings if settings is None else settings
-        self.setup = Setup(self.switches.applied(self._settings))
+        self.setup = Setup(self.switches.applied(self._settings), self._ledger)
 
     def drain(self) -> None:
         """Ends every open request with an error in its own wire. For the end of the time that they were given."""

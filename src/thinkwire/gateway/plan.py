@@ -22,6 +22,7 @@ from thinkwire.gateway.upstream.pool import Place
 from thinkwire.model import Notice
 from thinkwire.provenance.attribution import NATIVE, Attribution
 from thinkwire.provenance.carrier import PREFIX, Carrier
+from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording
 from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import Offer
 
@@ -59,6 +60,7 @@ class Plan(NamedTuple):
     input_tokens: int | None = None
     carrier: Carrier | None = None
     trust: str = ""
+    ledger: Ledger | None = None
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
@@ -91,7 +93,10 @@ class Plan(NamedTuple):
         attribution = None
         if self.carrier is not None and self.trust not in NATIVE.get(ask.route.wire, ()):
             attribution = partial(Attribution, self.carrier, self.trust, ask.route.wire)
-        return Passage(not ask.stream, ask.stream, self.input_tokens, attribution, ask.route.array)
+        recording = None
+        if self.ledger is not None and self.offer and ask.route.wire in FORGETFUL:
+            recording = Recording(self.ledger, ask.tenant, self.trust)
+        return Passage(not ask.stream, ask.stream, self.input_tokens, attribution, ask.route.array, recording)
 
 
 def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
@@ -122,7 +127,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         rules=reading.rules,
         asked_model=route.model,
         stream=stream if stream != ask.stream else route.stream,
-        restoration=Restoration(carrier, reading.trust) if _may_carry(ask.body) else None,
+        restoration=_restoration(ask, setup, carrier, reading.trust),
     )
     counted = ask.stream and route.wire in _COUNT_AT_START
     show = ask.model if setup.settings.thinking.show_model == "requested" and ask.model else None
@@ -140,7 +145,13 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         estimate_tokens(translated.request) if counted else None,
         carrier,
         reading.trust,
+        setup.ledger,
     )
+
+
+def _restoration(ask: Ask, setup: Setup, carrier: Carrier, trust: str) -> Restoration | None:
+    remembered = partial(setup.ledger.find, ask.tenant) if ask.route.wire in FORGETFUL and setup.ledger else None
+    return Restoration(carrier, trust, remembered) if remembered is not None or _may_carry(ask.body) else None
 
 
 def _may_carry(body: bytes) -> bool:

@@ -9,12 +9,14 @@ from thinkwire.gateway.secret import secret_of_this_machine
 from thinkwire.gateway.settings import Settings
 from thinkwire.gateway.target import Target
 from thinkwire.provenance.carrier import Carrier
+from thinkwire.provenance.ledger import Ledger
 
 
 class Setup:
-    """Never changes; a reload makes a new one."""
+    """Never changes; a reload makes a new one, which goes on with the ledger."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        self.ledger = ledger
         self.settings = settings
         self.limits = settings.limits
         self.routes = Routes(settings)

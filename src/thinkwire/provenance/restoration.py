@@ -14,19 +14,42 @@ from msgspec.structs import replace
 from thinkwire.model import Block, Message, Notices, Reasoning, Request, Seal, Text, ToolUse
 from thinkwire.provenance.carrier import Carried, Carrier, is_carrier
 
+Remembered = Callable[[str], tuple[Reasoning, ...]]
+"""The thoughts in front of a call, by its id."""
+
 
 class Restoration:
-    """`apply(request)` for a target of this trust domain."""
+    """`apply(request)` for a target of this trust domain. With `remembered`, thoughts that a client dropped are put
+    back in front of the calls that they led to."""
 
-    def __init__(self, carrier: Carrier, trust: str) -> None:
+    def __init__(self, carrier: Carrier, trust: str, remembered: Remembered | None = None) -> None:
         self._carrier = carrier
         self._trust = trust
+        self._remembered = remembered
 
     def apply(self, request: Request, notices: Notices) -> Request:
-        messages = [_restored(message, self._carrier, self._trust, notices) for message in request.messages]
+        messages = [self._message(message, notices) for message in request.messages]
         if all(new is old for new, old in zip(messages, request.messages, strict=True)):
             return request
         return replace(request, messages=messages)
+
+    def _message(self, message: Message, notices: Notices) -> Message:
+        restored = _restored(message, self._carrier, self._trust, notices)
+        if self._remembered is None or any(isinstance(block, Reasoning) for block in restored.blocks):
+            return restored
+        blocks = [one for block in restored.blocks for one in (*self._before(block), block)]
+        return restored if len(blocks) == len(restored.blocks) else replace(restored, blocks=blocks)
+
+    def _before(self, block: Block) -> list[Reasoning]:
+        """What led to a call, with the target's own seals."""
+        if self._remembered is None or not isinstance(block, ToolUse):
+            return []
+        found = self._remembered(block.id)
+        own = [replace(one, seal=self._own(one.seal)) for one in found]
+        return [one for one in own if one.text or one.seal is not None]
+
+    def _own(self, seal: Seal | None) -> Seal | None:
+        return seal if seal is not None and seal.origin == self._trust else None
 
 
 def _restored(message: Message, carrier: Carrier, trust: str, notices: Notices) -> Message:
