@@ -12,7 +12,7 @@ from tests.conformance.compare import read_stream
 from tests.gateway.rig import HEAD, LIMITS, Asked, Client, Loop, Running, Upstream, chunk, running, streamed, whole
 
 from thinkwire.gateway.faces import STREAM_TYPES
-from thinkwire.gateway.settings import Backend, Limits
+from thinkwire.gateway.settings import Backend, Limits, Thinking
 
 ASK = {"model": "glm", "max_tokens": 64, "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 CHAT = {"model": "glm", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
@@ -95,6 +95,33 @@ def test_a_whole_reply_becomes_the_stream_that_was_asked_for(client: Client, ups
     assert status == 200
     assert headers["content-type"].startswith("text/event-stream")
     assert [block[:2] for block in read_stream("anthropic", body).blocks] == [("thought", "r"), ("text", "a")]
+
+
+def test_what_was_noticed_is_told(client: Client, upstream: Upstream) -> None:
+    upstream.script = streamed([frame({"content": "<think>r"}), frame({}, "length"), END[1]])
+    client.post("/v1/messages", {**ASK, "top_k": 5, "metadata": {"plan": "x"}})
+    _status, headers, body = client.reply()
+    assert "not_carried" in headers["x-thinkwire-notices"]
+    comment = next(line for line in body.split(b"\n") if line.startswith(b": thinkwire-notices"))
+    assert b"answer_lost" in comment
+    assert body.index(comment) < body.index(b"message_stop")
+    assert read_stream("anthropic", body).done
+
+
+def test_strict_refuses_instead(loop: Loop, upstream: Upstream) -> None:
+    url = f"http://127.0.0.1:{upstream.port}/v1"
+    backends = {"up": Backend(wire="openai-chat", base_url=url)}
+    upstream.script = streamed(THINKING + END)
+    with running(loop, backends, thinking=Thinking(strict=True)) as gateway:
+        client = Client(gateway.port)
+        client.post("/v1/messages", {**ASK, "metadata": {"plan": "x"}})
+        status, _headers, body = client.reply()
+        assert status == 400
+        assert "metadata.plan" in json.loads(body)["error"]["message"]
+        client.post("/v1/messages", ASK)
+        assert client.reply()[0] == 200
+        client.close()
+    assert len(upstream.asked) == 1
 
 
 # ---- passing through ------------------------------------------------------------------------------------------------

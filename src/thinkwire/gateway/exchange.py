@@ -19,7 +19,7 @@ from thinkwire.convert import as_reply_fault
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask
 from thinkwire.gateway.errors import end_code, may_retry, read_refusal, write_error
-from thinkwire.gateway.faces import STREAM_TYPES
+from thinkwire.gateway.faces import COMMENTING, STREAM_TYPES
 from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.relay import Relay, ending_of
@@ -245,8 +245,16 @@ class Exchange:
             return
         if not self._writer.started:
             self._start_stream(self._loop.time())
+        out = self._comment() + out
         self._record.bytes_out += len(out)
         self._finish(out, end)
+
+    def _comment(self) -> bytes:
+        """What was noticed in the reply, for whoever reads comments. It stands between two events."""
+        notices = getattr(self._relay, "notices", ())
+        if not notices or self._ask.route.wire not in COMMENTING:
+            return b""
+        return b": thinkwire-notices %b\n\n" % header_of(list(notices))
 
     # ---- whole replies and errors --------------------------------------------------------------------------------
 

@@ -29,6 +29,9 @@ STREAM_TYPES: dict[str, bytes] = {
     "ollama": b"application/x-ndjson",
 }
 
+COMMENTING = ("anthropic", "openai-chat", "openai-responses")
+"""Faces whose clients skip comments in a stream. Google's do not."""
+
 _FIXED: dict[tuple[str, str], Route] = {
     ("POST", "/v1/messages"): Route("anthropic", "generate"),
     ("POST", "/v1/messages/count_tokens"): Route("anthropic", "count"),

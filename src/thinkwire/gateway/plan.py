@@ -39,6 +39,7 @@ _MARKS = (PREFIX.encode(), b64encode(PREFIX.encode()[:3]))
 then is the history looked at for them."""
 
 _GATEWAY_KEY = b"x-thinkwire-key"
+_LOSSES = ("not_carried", "order_lost", "reasoning_withheld", "seal_withheld")
 _COUNT_AT_START = ("anthropic",)
 """Faces that say the input's size before the upstream may have counted it."""
 
@@ -129,6 +130,8 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         stream=stream if stream != ask.stream else route.stream,
         restoration=_restoration(ask, setup, carrier, reading.trust),
     )
+    if setup.settings.thinking.strict:
+        _refuse_losses(translated.notices)
     counted = ask.stream and route.wire in _COUNT_AT_START
     show = ask.model if setup.settings.thinking.show_model == "requested" and ask.model else None
     return Plan(
@@ -147,6 +150,13 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         reading.trust,
         setup.ledger,
     )
+
+
+def _refuse_losses(notices: list[Notice]) -> None:
+    """What `strict` means for a request: rather none at all than one that lacks something."""
+    lost = dict.fromkeys(f"{notice.code} {notice.where}".strip() for notice in notices if notice.code in _LOSSES)
+    if lost:
+        raise bad_request(f"strict: the backend would not get all of this: {'; '.join(lost)}", "unsupported")
 
 
 def _restoration(ask: Ask, setup: Setup, carrier: Carrier, trust: str) -> Restoration | None:
