@@ -242,6 +242,24 @@ def test_overload_is_retried(client: Client, upstream: Upstream, gateway: Runnin
     assert gateway.over().attempts == 3
 
 
+def test_an_attempt_knows_nothing_of_the_one_before(client: Client, upstream: Upstream, gateway: Running) -> None:
+    refuse = whole(429, b"{}", "content-type: application/json\r\nretry-after: 0\r\nrequest-id: first")
+
+    async def script(asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(upstream.asked) == 1:
+            await refuse(asked, reader, writer)
+        else:
+            writer.close()
+
+    upstream.script = script
+    client.post("/v1/messages", ASK)
+    status, headers, _body = client.reply()
+    assert status == 502
+    assert "retry-after" not in headers
+    assert "request-id" not in headers
+    assert gateway.over().attempts == 3
+
+
 def test_a_long_retry_after_is_left_to_the_client(client: Client, upstream: Upstream, gateway: Running) -> None:
     upstream.script = whole(429, b"{}", "content-type: application/json\r\nretry-after: 3600")
     client.post("/v1/messages", ASK)

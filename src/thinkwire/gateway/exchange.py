@@ -92,6 +92,8 @@ class Exchange:
         self._relay = None
         self._pieces = None
         self._size = 0
+        self._status = 0
+        self._headers = []
         self._last_in = self._loop.time()
         try:
             self._plan = make_plan(self._ask, self._setup.targets[name], self._setup)
