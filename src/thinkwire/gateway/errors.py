@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from thinkwire.faults import Fault, FaultCode, WireFault
+from thinkwire.faults import Fault, WireFault
 from thinkwire.model import Failed, Notices
+from thinkwire.wires.error_numbers import ERROR_NUMBERS
 from thinkwire.wires.registry import find_wire
 
-_CODES: dict[int, FaultCode] = {
-    400: "invalid_request",
-    401: "authentication",
-    402: "billing",
-    403: "permission",
-    404: "not_found",
-    408: "timeout",
-    413: "too_large",
-    422: "invalid_request",
-    429: "rate_limit",
-    503: "overloaded",
-    504: "timeout",
-    529: "overloaded",
-}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -29,7 +16,7 @@ def read_refusal(wire: str, status: int, body: bytes) -> Fault:
     """The fault that a reply with an error status tells. Its status stays, and its own words if it has any."""
     fault = _said(wire, body)
     if fault is None:
-        code = _CODES.get(status, "invalid_request" if 400 <= status < 500 else "upstream")
+        code = ERROR_NUMBERS.get(status, "invalid_request" if 400 <= status < 500 else "upstream")
         return Fault(code, f"the upstream answered with status {status}", phase="headers", status=_status(status))
     fault.status = _status(status)
     fault.phase = "headers"

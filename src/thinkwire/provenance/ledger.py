@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from thinkwire.model import Closed, Event, LateSeal, Opened, Reasoning, Seal, Sealed, ThoughtDelta, ToolOpened
+from thinkwire.model import Closed, Event, Opened, Reasoning, Seal, Sealed, ThoughtDelta, ToolOpened
 
 ENTRIES = 10_000
 CHARACTERS = 64 * 1024 * 1024
@@ -74,8 +74,8 @@ class Recording:
             elif isinstance(event, Opened):
                 self._parts = [] if event.kind == "thought" else None
                 self._seal = None
-            elif isinstance(event, Sealed) and not isinstance(event, LateSeal):
-                self._seal = event.seal
+            elif isinstance(event, Sealed):
+                self._seal = _owned(event.seal, self._trust)
             elif isinstance(event, Closed):
                 self._close()
             elif isinstance(event, ToolOpened):
@@ -93,11 +93,10 @@ class Recording:
 
     def _call(self, call_id: str) -> None:
         if self._thoughts and self._size <= _LONGEST_THOUGHT:
-            owned = [Reasoning(one.text, _owned(one.seal, self._trust)) for one in self._thoughts]
-            self._ledger.keep(self._tenant, call_id, owned)
+            self._ledger.keep(self._tenant, call_id, self._thoughts)
         self._thoughts = []
         self._size = 0
 
 
-def _owned(seal: Seal | None, trust: str) -> Seal | None:
-    return None if seal is None else Seal(seal.kind, seal.data, trust, seal.item_id, seal.format)
+def _owned(seal: Seal, trust: str) -> Seal:
+    return Seal(seal.kind, seal.data, trust, seal.item_id, seal.format)
