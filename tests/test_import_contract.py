@@ -18,6 +18,8 @@ LAYERS: list[set[str]] = [
     {"cli"},
     {"lab"},
     {"gateway", "agent"},
+    {"configuration"},
+    {"upstream"},
     {""},  # thinkwire/__init__.py, the front door
     {"convert"},
     {"provenance"},
@@ -29,7 +31,7 @@ LAYERS: list[set[str]] = [
 ]
 """A part of the package may import itself and the rows below its own, not its neighbours."""
 
-WITH_IO = {"cli", "gateway", "agent", "lab"}
+WITH_IO = {"cli", "gateway", "agent", "configuration", "upstream", "lab"}
 
 FORBIDDEN_IN_CORE = {
     *("asyncio", "selectors", "socket", "ssl"),

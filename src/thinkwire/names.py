@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from ipaddress import ip_address
 
 Version = tuple[int, int]
 """`4.6`, `4-6` and, as Fireworks writes it, `4p6`; a lone `4` is (4, 0)."""
@@ -20,6 +21,7 @@ LONGEST = 256
 """What is looked at of a name. The longest seen, a path of a local server, has about a hundred characters."""
 
 _DIGITS = "0123456789"
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def plain_name(name: str) -> str:
@@ -117,3 +119,13 @@ def _globs(pattern: str, text: str) -> bool:
             return False
         at = found + len(part)
     return len(text) - at >= len(rest[-1]) and text.endswith(rest[-1])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine is reached by that name."""
+    if host in _LOOPBACK:
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

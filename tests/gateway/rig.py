@@ -14,9 +14,10 @@ from typing import Any
 
 import uvicorn
 
+from thinkwire.configuration.settings import Limits, Settings
 from thinkwire.gateway.app import Gateway
 from thinkwire.gateway.record import Record
-from thinkwire.gateway.settings import Backend, Limits, Settings
+from thinkwire.upstream.backend import Backend
 
 
 @dataclass

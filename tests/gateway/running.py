@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from thinkwire.configuration.settings import Limits, Settings
 from thinkwire.gateway.app import Gateway, Observer
 from thinkwire.gateway.server import Server, listen
-from thinkwire.gateway.settings import Backend, Limits, Settings
+from thinkwire.upstream.backend import Backend
 
 TIMEOUT = 5.0
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from thinkwire.gateway.config import ConfigError, Source, find_config, read_server, read_settings
-from thinkwire.gateway.settings import Backend, Server, Settings
+from thinkwire.configuration.reading import ConfigError, Source, find_config, read_server, read_settings
+from thinkwire.configuration.settings import Server, Settings
+from thinkwire.upstream.backend import Backend
 from thinkwire.wires.registry import WIRES
 
 CASES: list[dict[str, Any]] = tomllib.loads(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.gateway.running import MESSAGE, Running, run, running, settings_for
 from tests.gateway.upstream import ANSWER, SSE, Upstream, chat_chunk
 
-from thinkwire.gateway.settings import MODES, Server, Settings
+from thinkwire.configuration.settings import MODES, Server, Settings
 from thinkwire.gateway.switches import HISTORY, SESSIONS, Switches
 
 BACKEND = "/_thinkwire/backend"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.gateway.rig import Client, Loop, Upstream, running, streamed, whole
 
-from thinkwire.gateway.settings import Backend
+from thinkwire.upstream.backend import Backend
 
 MESSAGES = [{"role": "user", "content": "How is the weather in Paris?"}]
 TOOLS = [{"name": "get_weather", "description": "The weather of a city.", "input_schema": {"type": "object"}}]

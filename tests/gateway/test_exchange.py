@@ -11,8 +11,9 @@ import pytest
 from tests.conformance.compare import read_stream
 from tests.gateway.rig import HEAD, LIMITS, Asked, Client, Loop, Running, Upstream, chunk, running, streamed, whole
 
+from thinkwire.configuration.settings import Limits, Thinking
 from thinkwire.gateway.faces import STREAM_TYPES
-from thinkwire.gateway.settings import Backend, Limits, Thinking
+from thinkwire.upstream.backend import Backend
 
 ASK = {"model": "glm", "max_tokens": 64, "stream": True, "messages": [{"role": "user", "content": "hi"}]}
 CHAT = {"model": "glm", "stream": True, "messages": [{"role": "user", "content": "hi"}]}
@@ -508,7 +509,7 @@ def test_a_connection_that_was_paused_at_its_end_serves_the_next_request(loop: L
 
 
 def test_keys(loop: Loop, upstream: Upstream) -> None:
-    from thinkwire.gateway.settings import Server  # noqa: PLC0415
+    from thinkwire.configuration.settings import Server  # noqa: PLC0415
 
     upstream.script = streamed(EVENTS)
     backends = {"claude": Backend(wire="anthropic", base_url=f"http://127.0.0.1:{upstream.port}", key="passthrough")}

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from tests.gateway.running import MESSAGE, run, running
 
-from thinkwire.gateway.config import Source
+from thinkwire.configuration.reading import Source
+from thinkwire.configuration.settings import Settings
 from thinkwire.gateway.lab_default import lab_settings
 from thinkwire.gateway.record import Record
-from thinkwire.gateway.settings import Settings
 from thinkwire.lab.app import LabApp
 from thinkwire.lab.personas import PERSONAS
 from thinkwire.lab.server import start

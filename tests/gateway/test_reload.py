@@ -13,8 +13,8 @@ import pytest
 from tests.gateway.running import MESSAGE, Running, run, running
 from tests.gateway.upstream import ANSWER, SSE, Upstream, chat_chunk
 
+from thinkwire.configuration.reading import Source
 from thinkwire.gateway import reload
-from thinkwire.gateway.config import Source
 from thinkwire.gateway.reload import Reloader
 
 Said = list[tuple[str, dict[str, Any]]]

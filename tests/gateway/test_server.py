@@ -10,9 +10,9 @@ import pytest
 from tests.gateway.running import MESSAGE, dechunk, parse, request, run, running, settings_for
 from tests.gateway.upstream import ANSWER, DONE, SSE, USAGE, Upstream, chat_chunk
 
+from thinkwire.configuration.settings import Limits
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.server import listen
-from thinkwire.gateway.settings import Limits
 
 
 def test_a_stream_is_converted_and_ends() -> None:

@@ -14,9 +14,9 @@ import pytest
 from tests.gateway.running import MESSAGE, request, run, running, settings_for
 from tests.gateway.upstream import SSE, Upstream, chat_chunk
 
+from thinkwire.configuration.settings import Limits, Settings
 from thinkwire.gateway.app import Gateway
 from thinkwire.gateway.server import Server, listen
-from thinkwire.gateway.settings import Limits, Settings
 
 CASES = tomllib.loads(Path(__file__).with_name("framing.toml").read_text(encoding="utf-8"))
 WAIT = 2.0

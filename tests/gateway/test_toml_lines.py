@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thinkwire.gateway.toml_lines import find_lines, line_of
+from thinkwire.configuration.toml_lines import find_lines, line_of
 
 TEXT = Path(__file__).with_name("lines.toml").read_text(encoding="utf-8")
 

@@ -40,7 +40,7 @@ def add_parser(commands: Commands) -> None:
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    from thinkwire.gateway.config import Source, find_config  # noqa: PLC0415  # only for who serves
+    from thinkwire.configuration.reading import Source, find_config  # noqa: PLC0415  # only for who serves
 
     path = find_config(arguments.file)
     if path is None:

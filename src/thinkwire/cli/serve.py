@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from thinkwire.cli.terminal import say
+from thinkwire.configuration.settings import Settings
 from thinkwire.faults import Misuse
-from thinkwire.gateway.settings import PASSTHROUGH, Settings
+from thinkwire.upstream.backend import PASSTHROUGH
 
 if TYPE_CHECKING:
-    from thinkwire.gateway.config import Source
+    from thinkwire.configuration.reading import Source
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -92,7 +93,7 @@ def advice(error: OSError, port: int) -> str:
 @contextlib.contextmanager
 def find_source(arguments: argparse.Namespace) -> Iterator[Source]:
     """Where the settings come from: a file, or the lab, which is started for it."""
-    from thinkwire.gateway.config import Source, find_config  # noqa: PLC0415  # only for who serves
+    from thinkwire.configuration.reading import Source, find_config  # noqa: PLC0415  # only for who serves
 
     flags: dict[str, dict[str, Any]] = {
         "server": {name: value for name in FLAGS if (value := getattr(arguments, name)) is not None}

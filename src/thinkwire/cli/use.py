@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def find_gateway(arguments: argparse.Namespace) -> tuple[str, str]:
     """Its URL, and a key for it or nothing."""
-    from thinkwire.gateway.config import find_config, read_server  # noqa: PLC0415  # only for who serves
+    from thinkwire.configuration.reading import find_config, read_server  # noqa: PLC0415  # only for who serves
 
     server = read_server(find_config(arguments.config))
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(server.host, server.host)

@@ -9,6 +9,7 @@ from itertools import count
 from secrets import token_hex
 from typing import Any
 
+from thinkwire.configuration.settings import Settings
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask, read_ask, read_credentials
 from thinkwire.gateway.catalog import list_models, show_model
@@ -18,13 +19,12 @@ from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
 from thinkwire.gateway.faces import Route, find_route
 from thinkwire.gateway.record import Record
-from thinkwire.gateway.settings import Settings
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switches, session_of
-from thinkwire.gateway.upstream.pool import Pool
 from thinkwire.gateway.writer import Send
 from thinkwire.model import Notices
 from thinkwire.provenance.ledger import Ledger
+from thinkwire.upstream.pool import Pool
 from thinkwire.wires.registry import find_wire
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -18,21 +18,20 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.metadata import version
-from ipaddress import ip_address
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
+from thinkwire.configuration.settings import MODES, Settings
 from thinkwire.gateway.asking import Headers, read_credentials
-from thinkwire.gateway.settings import MODES, Settings
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switch, Switches
+from thinkwire.names import is_loopback
 
 PREFIX = "/_thinkwire/"
 BODY = 16 * 1024
 METRICS_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _JSON = b"application/json"
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -82,15 +81,6 @@ class _Mode(msgspec.Struct, forbid_unknown_fields=True):
 
 def is_operation(path: str) -> bool:
     return path in ("/healthz", "/readyz", "/metrics") or path.startswith(PREFIX)
-
-
-def is_loopback(host: str) -> bool:
-    if host in _LOOPBACK:
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 class Control:

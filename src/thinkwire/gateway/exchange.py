@@ -24,10 +24,10 @@ from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.relay import Relay, ending_of
 from thinkwire.gateway.setup import Setup
-from thinkwire.gateway.upstream.connection import Call, Header
-from thinkwire.gateway.upstream.pool import Pool
 from thinkwire.gateway.writer import ClientWriter, Send
 from thinkwire.model import Failed, Finished, Notice, Notices
+from thinkwire.upstream.connection import Call, Header
+from thinkwire.upstream.pool import Pool
 from thinkwire.wires.registry import find_wire
 
 _JSON = (b"content-type", b"application/json")

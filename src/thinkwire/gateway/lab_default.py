@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from thinkwire.gateway.settings import Backend, Settings
+from thinkwire.configuration.settings import Settings
+from thinkwire.upstream.backend import Backend
 from thinkwire.wires.registry import WIRES
 
 DEFAULT = "think"

@@ -10,21 +10,22 @@ from base64 import b64encode
 from functools import partial
 from typing import NamedTuple
 
+from thinkwire.configuration.settings import Settings
 from thinkwire.convert import Passage, StreamTranslator, TranslatedReply, translate_reply, translate_request
 from thinkwire.faults import bad_request
 from thinkwire.gateway.asking import AUTHORIZATION, Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
 from thinkwire.gateway.relay import Gathering, Passing, Relay
-from thinkwire.gateway.settings import PASSTHROUGH, Settings
 from thinkwire.gateway.setup import Setup
-from thinkwire.gateway.target import Target
-from thinkwire.gateway.upstream.pool import Place
 from thinkwire.model import Notice
 from thinkwire.provenance.attribution import NATIVE, Attribution
 from thinkwire.provenance.carrier import PREFIX, Carrier
 from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording
 from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import Offer
+from thinkwire.upstream.backend import PASSTHROUGH
+from thinkwire.upstream.pool import Place
+from thinkwire.upstream.target import Target
 
 _NOT_PASSED = {
     *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"),
@@ -107,7 +108,7 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     same = ask.route.wire == target.wire
     header, key = _credential(ask, target, setup.settings)
     stream = ask.stream or (reading.rules.stream_only and ask.route.operation == "generate")
-    head = target.head(ask.route.operation, model, stream) + _key_header(header, key)
+    head = target.head(ask.route.operation == "count", model, stream) + _key_header(header, key)
     head += _passed_headers(ask.headers, target) if same else _OWN_HEADERS[target.wire == "anthropic"]
     place = Place(target.host, target.port, target.tls, key)
     changes = reading.marked or stream != ask.stream or ask.route.array or _may_carry(ask.body)

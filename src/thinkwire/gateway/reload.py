@@ -13,8 +13,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from thinkwire.gateway.config import ConfigError, Source
-from thinkwire.gateway.settings import Settings
+from thinkwire.configuration.reading import ConfigError, Source
+from thinkwire.configuration.settings import Settings
 
 EVERY = 1.0
 """Seconds between two looks."""

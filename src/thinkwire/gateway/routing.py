@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from fnmatch import translate
 
-from thinkwire.gateway.settings import Settings
+from thinkwire.configuration.settings import Settings
 
 DEFAULT = "default"
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
+from thinkwire.configuration.reading import Source
+from thinkwire.configuration.settings import Settings
 from thinkwire.gateway.app import Gateway, Observer
-from thinkwire.gateway.config import Source
 from thinkwire.gateway.log import Log, take_over_logging
 from thinkwire.gateway.metrics import Metrics
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.reload import Reloader
 from thinkwire.gateway.server import Server
-from thinkwire.gateway.settings import Settings
 from thinkwire.gateway.switches import Switches
 from thinkwire.gateway.tracing import start_tracing
 from thinkwire.gateway.workers import Workers

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
+from thinkwire.configuration.settings import Settings
 from thinkwire.gateway.routing import Routes
 from thinkwire.gateway.secret import secret_of_this_machine
-from thinkwire.gateway.settings import Settings
-from thinkwire.gateway.target import Target
 from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import Ledger
+from thinkwire.upstream.target import Target
 
 
 class Setup:

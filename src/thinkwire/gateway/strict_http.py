@@ -19,7 +19,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from thinkwire.gateway.settings import Limits
+from thinkwire.configuration.settings import Limits
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _NOT_IN_A_HOST = frozenset(b' "/@\\,?#<>%\x7f') | frozenset(range(0x20)) | frozenset(range(0x80, 0x100))

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from thinkwire.gateway.settings import Settings
+from thinkwire.configuration.settings import Settings
 
 SESSIONS = 1000
 """Conversations with a backend of their own; the oldest is forgotten first."""

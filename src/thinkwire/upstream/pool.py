@@ -10,7 +10,7 @@ import ssl
 from typing import NamedTuple
 
 from thinkwire.faults import Fault
-from thinkwire.gateway.upstream.connection import Call, Connection, Listener
+from thinkwire.upstream.connection import Call, Connection, Listener
 
 
 class Place(NamedTuple):

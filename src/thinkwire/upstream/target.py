@@ -7,13 +7,12 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from thinkwire.capabilities import find_rules
-from thinkwire.gateway.asking import AUTHORIZATION
-from thinkwire.gateway.faces import Operation
-from thinkwire.gateway.settings import Backend
-from thinkwire.gateway.signing import AWS, Signer
 from thinkwire.markup.profiles import find_profile
 from thinkwire.model import Rules
+from thinkwire.upstream.backend import Backend
+from thinkwire.upstream.signing import AWS, Signer
 
+AUTHORIZATION = b"authorization"
 _KEY_HEADERS = {"anthropic": b"x-api-key", "gemini": b"x-goog-api-key"}
 """Where a wire wants its key, if not as a bearer."""
 
@@ -58,16 +57,16 @@ class Target:
         trust = self.backend.trust or rules.trust or f"{self.host}:{self.port}"
         return Reading(rules, markup, find_profile(markup, model or None, self.wire) is not None, trust)
 
-    def head(self, operation: Operation, model: str, stream: bool) -> bytes:
-        return self._line(operation, model, stream)
+    def head(self, count: bool, model: str, stream: bool) -> bytes:
+        return self._line(count, model, stream)
 
     def url(self, head: bytes) -> str:
         """The URL that a request's head asks for."""
         scheme = "https" if self.tls else "http"
         return f"{scheme}://{self._netloc}{head.split(b' ', 2)[1].decode('ascii')}"
 
-    def _write_line(self, operation: Operation, model: str, stream: bool) -> bytes:
-        path = self._path + (self._count_path(model) if operation == "count" else self._generate_path(model, stream))
+    def _write_line(self, count: bool, model: str, stream: bool) -> bytes:
+        path = self._path + (self._count_path(model) if count else self._generate_path(model, stream))
         return b"POST %b HTTP/1.1\r\n" % path.encode("ascii") + self._common[stream]
 
     def _generate_path(self, model: str, stream: bool) -> str:

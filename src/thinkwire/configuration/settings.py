@@ -5,13 +5,12 @@ A settings value never changes: a reload makes a new one, and a request keeps th
 
 from __future__ import annotations
 
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from typing import Literal
 
 import msgspec
 
-WireName = Literal["anthropic", "openai-chat", "openai-responses", "bedrock", "gemini", "ollama"]
-PASSTHROUGH = "passthrough"
+from thinkwire.upstream.backend import Backend
+
 MODES = ("auto", "drop_signature", "convert_to_text", "convert_to_tags", "strip", "summarize")
 """What may be done with the thoughts of a history."""
 
@@ -67,30 +66,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     backoff: float = 0.5
     retry_after: float = 10.0
     """A longer `retry-after` is the client's to wait for."""
-
-
-class Backend(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A configured upstream. `key` is `passthrough` (the client's own), `aws` (signed by the credential chain), a
-    key, or empty; `key_env` names the variable that holds it. `rules` replaces fields of what the capability table
-    says."""
-
-    wire: WireName
-    base_url: str
-    key: str = ""
-    key_env: str | None = None
-    model: str | None = None
-    markup: str = "auto"
-    trust: str = ""
-    region: str | None = None
-    headers: dict[str, str] = {}
-    rules: dict[str, Any] = {}
-
-    def __repr__(self) -> str:
-        return f"Backend(wire={self.wire!r}, base_url={self.base_url!r}, model={self.model!r})"  # no key in any log
-
-    @property
-    def host(self) -> str:
-        return urlsplit(self.base_url).hostname or ""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -17,13 +17,14 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from thinkwire.configuration import toml_lines
+from thinkwire.configuration.settings import MODES, Limits, Server, Settings, Thinking
 from thinkwire.faults import Misuse
-from thinkwire.gateway import toml_lines
-from thinkwire.gateway.control import is_loopback
-from thinkwire.gateway.settings import MODES, PASSTHROUGH, Backend, Limits, Server, Settings, Thinking
-from thinkwire.gateway.signing import AWS, Signer
 from thinkwire.markup.profiles import PROFILES
 from thinkwire.model import Rules
+from thinkwire.names import is_loopback
+from thinkwire.upstream.backend import PASSTHROUGH, Backend
+from thinkwire.upstream.signing import AWS, Signer
 from thinkwire.wires.registry import WIRES
 
 FILE = "thinkwire.toml"

@@ -1,0 +1,1 @@
+"""What the operator may set, and how a file of it is read."""
