@@ -161,7 +161,7 @@ def _refuse_losses(notices: list[Notice]) -> None:
 
 
 def _restoration(ask: Ask, setup: Setup, carrier: Carrier, trust: str) -> Restoration | None:
-    remembered = partial(setup.ledger.find, ask.tenant) if ask.route.wire in FORGETFUL and setup.ledger else None
+    remembered = partial(setup.ledger.find, ask.tenant) if ask.route.wire in FORGETFUL else None
     return Restoration(carrier, trust, remembered) if remembered is not None or _may_carry(ask.body) else None
 
 
