@@ -287,6 +287,10 @@ class Exchange:
         """The body as it came, once it was seen to be a reply."""
         if self._ask.route.operation == "generate":
             events, _ = find_wire(plan.target.wire).decode_reply(body, Notices())
+            witness = plan.witness(self._ask)
+            if witness is not None:
+                witness.see(events)
+                witness.close()
             ending = ending_of(events)
             if isinstance(ending, Failed):
                 raise as_reply_fault(ending)

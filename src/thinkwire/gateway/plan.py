@@ -20,7 +20,7 @@ from thinkwire.gateway.setup import Setup
 from thinkwire.model import Notice
 from thinkwire.provenance.attribution import NATIVE, Attribution
 from thinkwire.provenance.carrier import PREFIX, Carrier
-from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording
+from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording, Witness
 from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import Offer
 from thinkwire.upstream.backend import PASSTHROUGH
@@ -66,7 +66,7 @@ class Plan(NamedTuple):
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
-            return Passing(self.target.wire)
+            return Passing(self.target.wire, self.witness(ask))
         translator = StreamTranslator(
             source=self.target.wire,
             target=ask.route.wire,
@@ -91,6 +91,12 @@ class Plan(NamedTuple):
             passage=self._passage(ask)._replace(folded=True),
         )
 
+    def witness(self, ask: Ask) -> Witness | None:
+        """Who notes the seals of a reply that passes through as it comes, if they are not those of the face itself."""
+        if self.ledger is None or self.trust in NATIVE.get(ask.route.wire, ()):
+            return None
+        return Witness(self.ledger, ask.tenant, self.trust)
+
     def _passage(self, ask: Ask) -> Passage:
         attribution = None
         if self.carrier is not None and self.trust not in NATIVE.get(ask.route.wire, ()):
@@ -114,7 +120,8 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     changes = reading.marked or stream != ask.stream or ask.route.array or _may_carry(ask.body)
     if same and model == ask.model and not changes:
         request = _joined(target, head, ask.body)
-        return Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
+        plan = Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
+        return plan._replace(trust=reading.trust, ledger=setup.ledger)
     return _converting(ask, target, setup, place, head, model, stream)
 
 
