@@ -18,12 +18,13 @@ from thinkwire.gateway.counting import estimate_tokens, write_count
 from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
 from thinkwire.gateway.faces import Route, find_route
+from thinkwire.gateway.ledger_store import open_backing
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switches, session_of
 from thinkwire.gateway.writer import Send
 from thinkwire.model import Notices
-from thinkwire.provenance.ledger import Ledger
+from thinkwire.provenance.recent import Recent
 from thinkwire.upstream.pool import Pool
 from thinkwire.wires.registry import find_wire
 
@@ -47,7 +48,8 @@ class Gateway:
         self.switches = Switches() if switches is None else switches
         self.draining = False
         self._settings = settings
-        self._ledger = Ledger()
+        self._recent = Recent(settings.ledger.entries, settings.ledger.bytes)
+        self.backing = open_backing(settings)
         self.apply()
         self.pool = Pool(settings.limits.connect)
         self.control = Control(self)
@@ -55,12 +57,25 @@ class Gateway:
     def apply(self, settings: Settings | None = None) -> None:
         """From the next request on these settings count (the same, if none), with what was switched at runtime."""
         self._settings = self._settings if settings is None else settings
-        self.setup = Setup(self.switches.applied(self._settings), self._ledger)
+        self.setup = Setup(self.switches.applied(self._settings), self._recent, self.backing)
 
     def drain(self) -> None:
         """Ends every open request with an error in its own wire. For the end of the time that they were given."""
         for exchange in list(self._exchanges):
             exchange.shut_down()
+
+    async def close(self) -> None:
+        """When all requests are over."""
+        self.pool.close()
+        if self.backing is not None:
+            await self.backing.close()
+
+    def ledger(self) -> dict[str, Any]:
+        """What remembers, and whether it can be asked now."""
+        backing = self.backing
+        if backing is None:
+            return {"store": "memory", "available": True}
+        return {"store": backing.name, "available": backing.available}
 
     @property
     def open(self) -> int:
@@ -83,7 +98,7 @@ class Gateway:
         while True:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
-                self.pool.close()
+                await self.close()
             await send({"type": message["type"] + ".complete"})
             if message["type"] == "lifespan.shutdown":
                 return

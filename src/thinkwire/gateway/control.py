@@ -60,6 +60,7 @@ class Controlled(Protocol):
 
     @property
     def open(self) -> int: ...
+    def ledger(self) -> dict[str, Any]: ...
     def apply(self, settings: Settings | None = None) -> None: ...
     def admits(self, credentials: tuple[tuple[bytes, bytes], ...]) -> bool: ...
 
@@ -223,6 +224,7 @@ class Control:
             "backend": self._active(),
             "switched": gateway.switches.state.backend is not None,
             "mode": self._mode(),
+            "ledger": gateway.ledger(),
             "sessions": gateway.switches.state.sessions,
             "backends": {
                 name: {"wire": backend.wire, "host": backend.host, "model": backend.model}

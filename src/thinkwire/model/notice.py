@@ -33,6 +33,7 @@ NoticeCode = Literal[
     "converted",
     "merged",
     "estimated",
+    "ledger_unavailable",
     "truncated_reply",
     "more_notices",
 ]
@@ -61,6 +62,7 @@ NOTICE_CODES: dict[NoticeCode, str] = {
     "converted": "A value was spelled in the target's own terms, which are not quite the same.",
     "merged": "Blocks or messages were joined because the target takes one only.",
     "estimated": "A count is an estimate.",
+    "ledger_unavailable": "The store of what clients do not give back could not be asked; thoughts may be missing.",
     "truncated_reply": "The reply ended before the provider's own ending.",
     "more_notices": "There were more notices than are kept.",
 }
