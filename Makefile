@@ -35,8 +35,9 @@ docs: $(READY) ## write the generated docs anew
 agents: $(READY) ## run Claude Code, Codex and Gemini CLI through the gateway; needs npm and the network
 	@$(PY) tools/agents.py
 
-bench: $(READY) ## measure the converter
+bench: $(READY) ## measure the converter, carriers and the ledger
 	@$(PY) bench/converter.py
+	@$(PY) bench/provenance.py
 
 bench-gateway: $(READY) ## measure the gateway against nginx (which must be installed)
 	@$(PY) bench/gateway.py
