@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from tests.gateway.running import MESSAGE, Running, run, running, settings_for
 from tests.gateway.upstream import ANSWER, SSE, Upstream, chat_chunk
 
-from thinkwire.configuration.settings import MODES, Server, Settings
+from thinkwire.configuration.settings import Server, Settings
 from thinkwire.gateway.switches import HISTORY, SESSIONS, Switches
+from thinkwire.provenance.projection import MODES
 
 BACKEND = "/_thinkwire/backend"
 

@@ -17,12 +17,14 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from thinkwire.capabilities import find_rules
 from thinkwire.configuration import toml_lines
-from thinkwire.configuration.settings import MODES, Limits, Server, Settings, Thinking
+from thinkwire.configuration.settings import Limits, Server, Settings, Thinking
 from thinkwire.faults import Misuse
 from thinkwire.markup.profiles import PROFILES
 from thinkwire.model import Rules
 from thinkwire.names import is_loopback
+from thinkwire.provenance.projection import MODES, takes_mode
 from thinkwire.upstream.backend import PASSTHROUGH, Backend
 from thinkwire.upstream.signing import AWS, Signer
 from thinkwire.wires.registry import WIRES
@@ -300,6 +302,7 @@ class _Reading:
             near = get_close_matches(backend.markup, PROFILES, 1)
             advice = f"did you mean {near[0]}?" if near else f"known are auto, none, {', '.join(sorted(PROFILES))}"
             self._wrong((*path, "markup"), f"there is no such profile; {advice}")
+        self._check_backend_mode(path, backend)
         for header, value in backend.headers.items():
             if not (header.isascii() and header.isprintable() and value.isprintable()) or set(header) & set(" :"):
                 self._wrong((*path, "headers", header), "must be a name without blanks and a value without line ends")
@@ -311,6 +314,12 @@ class _Reading:
                     msgspec.convert(value, hints[field])
                 except msgspec.ValidationError:
                     self._wrong((*path, "rules", field), f"must be {_wanted(hints[field])}")
+
+    def _check_backend_mode(self, path: tuple[str, str], backend: Backend) -> None:
+        if backend.mode and backend.mode not in MODES:
+            self._wrong((*path, "mode"), f"must be one of {', '.join(MODES)}")
+        elif backend.mode and not takes_mode(find_rules(backend.wire, backend.model, host=backend.host), backend.mode):
+            self._wrong((*path, "mode"), "thoughts of others cannot be text there: take auto, drop_signature or strip")
 
     # ---- routes --------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,6 @@ import msgspec
 
 from thinkwire.upstream.backend import Backend
 
-MODES = ("auto", "drop_signature", "convert_to_text", "convert_to_tags", "strip", "summarize")
-"""What may be done with the thoughts of a history."""
-
 
 class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`keys` are those that clients must show; needed as soon as `host` is not loopback."""

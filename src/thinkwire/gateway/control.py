@@ -23,11 +23,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from thinkwire.configuration.settings import MODES, Settings
+from thinkwire.configuration.settings import Settings
 from thinkwire.gateway.asking import Headers, read_credentials
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switch, Switches
 from thinkwire.names import is_loopback
+from thinkwire.provenance.projection import MODES
 
 PREFIX = "/_thinkwire/"
 BODY = 16 * 1024
