@@ -57,14 +57,21 @@ class Past:
         self._setup = setup
 
     def __call__(self, request: Request, notices: Notices) -> Request:
+        standpoint = self.standpoint(request)
+        return project(self.restore(request, notices), standpoint, notices)
+
+    def restore(self, request: Request, notices: Notices) -> Request:
         ask, setup = self._ask, self._setup
         ledger, tenant = setup.ledger, ask.tenant
         remembered = partial(ledger.find, tenant) if ask.route.wire in FORGETFUL else None
         origins = partial(ledger.origin_of, tenant)
         restoration = Restoration(setup.carrier(tenant), remembered, origins, self._presumed(request))
-        request = restoration.apply(request, notices)
+        return restoration.apply(request, notices)
+
+    def standpoint(self, request: Request) -> Standpoint:
+        """How the target reads this history."""
         rules, trust = self._reading.rules, self._reading.trust
-        return project(request, Standpoint(rules, trust, self._target.mode, self._refused(request)), notices)
+        return Standpoint(rules, trust, self._target.mode, self._refused(request))
 
     def _presumed(self, request: Request) -> str:
         """Whose a seal is of which nothing is known."""
