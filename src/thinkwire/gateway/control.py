@@ -16,6 +16,7 @@ keys one of them must be shown. Health is open to everybody and says nothing.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.metadata import version
@@ -28,10 +29,12 @@ from thinkwire.configuration.settings import Settings
 from thinkwire.faults import Fault
 from thinkwire.gateway.asking import Headers, read_credentials
 from thinkwire.gateway.foresight import as_data, foresee
+from thinkwire.gateway.handover import Conversations, hand_over
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switch, Switches
 from thinkwire.names import is_loopback
 from thinkwire.provenance.projection import MODES
+from thinkwire.upstream.pool import Pool
 
 PREFIX = "/_thinkwire/"
 PREFLIGHT = PREFIX + "preflight"
@@ -62,6 +65,8 @@ class Controlled(Protocol):
     setup: Setup
     switches: Switches
     draining: bool
+    pool: Pool
+    conversations: Conversations
 
     @property
     def open(self) -> int: ...
@@ -123,7 +128,8 @@ class Control:
         if answer is None:
             long = scope["path"] == PREFLIGHT
             body = await _read_body(receive, self._gateway.setup.limits.body if long else BODY)
-            answer = self._foresee(scope, body) if long else self._answer(scope["method"], scope["path"], body)
+            answer = self._foresee(scope, body) if long else await self._handed_over(scope, body, receive)
+            answer = answer or self._answer(scope["method"], scope["path"], body)
         head = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
         head.append((b"cache-control", b"no-store"))
         await send({"type": "http.response.start", "status": answer.status, "headers": head})
@@ -214,9 +220,42 @@ class Control:
         return problem or self._switched(self._gateway.switches.use_backend(asked.backend, asked.session))
 
     def _use_mode(self, asked: _Mode) -> Answer:
+        if asked.mode == "summarize" and not self._gateway.setup.settings.thinking.summarizer:
+            return _problem(409, "mode summarize needs thinking.summarizer: the name of the backend that sums up")
         if asked.mode is not None and asked.mode not in MODES:
             return _problem(404, f"there is no mode {asked.mode[:100]!r}; there are {', '.join(MODES)}")
         return self._switched(self._gateway.switches.use_mode(asked.mode))
+
+    async def _handed_over(self, scope: MutableMapping[str, Any], body: bytes, receive: Receive) -> Answer | None:
+        """Before a switch in mode `summarize`: the conversations that it moves are summed up. An answer if that failed,
+        or if whoever asked has left: then nothing is switched."""
+        if (scope["method"], scope["path"]) != ("PUT", PREFIX + "backend") or not self._gateway.setup.summarizes:
+            return None
+        try:
+            asked = msgspec.json.decode(body, type=_Backend)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        gateway, setup = self._gateway, self._gateway.setup
+        old = gateway.switches.backend_for(asked.session, setup.settings) or self._active()
+        new = asked.backend or next(iter(setup.routes.default), "")
+        if new == old or new not in setup.targets or setup.targets[new].mode != "summarize":
+            return None
+        work = asyncio.ensure_future(
+            hand_over(setup, gateway.pool, list(gateway.conversations.about(asked.session, old)))
+        )
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                return _problem(499, "nobody waits for the summary any more; nothing was switched")
+            await work
+        except Fault as fault:
+            advice = "nothing was switched; try again, or switch the mode to auto first"
+            return _problem(502, f"the summary failed ({fault.message}): {advice}")
+        finally:
+            work.cancel()
+            gone.cancel()
+        return None
 
     def _switched(self, switch: Switch | None) -> Answer:
         if switch is not None:
@@ -283,6 +322,11 @@ def _json(status: int, value: Any) -> Answer:
 
 def _problem(status: int, message: str) -> Answer:
     return _json(status, {"error": message})
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _read_body(receive: Receive, most: int) -> bytes:

@@ -18,7 +18,7 @@ from thinkwire.gateway.history import Past, must_be_read
 from thinkwire.gateway.relay import Gathering, Passing, Relay
 from thinkwire.gateway.setup import Setup
 from thinkwire.model import Notice
-from thinkwire.provenance.attribution import NATIVE, Attribution
+from thinkwire.provenance.attribution import Attribution, is_needed
 from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording
 from thinkwire.tool_offer import Offer
@@ -88,7 +88,7 @@ class Plan(NamedTuple):
 
     def _passage(self, ask: Ask) -> Passage:
         attribution = None
-        if self.carrier is not None and self.trust not in NATIVE.get(ask.route.wire, ()):
+        if self.carrier is not None and is_needed(self.trust, ask.route.wire):
             attribution = partial(Attribution, self.carrier, self.trust, ask.route.wire)
         recording = None
         if self.ledger is not None and self.offer and ask.route.wire in FORGETFUL:
