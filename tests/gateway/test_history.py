@@ -241,8 +241,11 @@ def test_a_mode_is_switched_while_it_runs(two: Rig, mode: str, content: Any) -> 
     two.put("backend", {"backend": "other"})
     two.ask(history("q", SIGNED, "more"))
     assert two.seen("other")["messages"][1]["content"] == content
+    done = {"strip": "stripped", "auto": "unsealed", "drop_signature": "unsealed"}.get(mode, "converted")
+    assert two.running.over().history == {done: 1}, "D11"
     two.put("backend", {"backend": "claude"})
     two.ask(history("q", SIGNED, "more"))
+    assert two.running.over().history == ({"stripped": 1} if mode == "strip" else {}), "nothing where nothing changed"
     own = content if mode == "strip" else SIGNED
     assert two.seen("claude")["messages"][1]["content"] == own
 

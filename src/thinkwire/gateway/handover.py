@@ -16,7 +16,7 @@ import msgspec
 from thinkwire.convert import translate_reply
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask
-from thinkwire.gateway.errors import read_refusal
+from thinkwire.gateway.errors import may_retry, read_refusal
 from thinkwire.gateway.faces import Route
 from thinkwire.gateway.history import HANDOVER, conversation_of, insertions_of
 from thinkwire.gateway.plan import Plan, make_plan
@@ -106,8 +106,8 @@ async def _summary(setup: Setup, pool: Pool, kept: Kept) -> str:
         try:
             async with asyncio.timeout(TIMEOUT):
                 return await _asked(setup, pool, kept)
-        except Fault:
-            if pause is None:
+        except Fault as fault:
+            if pause is None or not may_retry(fault):
                 raise
         except TimeoutError:
             raise Fault("timeout", "the summary took too long") from None

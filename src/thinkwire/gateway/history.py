@@ -63,11 +63,13 @@ class Past:
         self._target = target
         self._reading = target.read(model)
         self._setup = setup
+        self.actions: dict[str, int] = {}
+        """What was done to thoughts, and how often."""
 
     def __call__(self, request: Request, notices: Notices) -> Request:
         standpoint = self.standpoint(request)
         handed_over = self._handed_over(request)
-        projected = project(self.restore(request, notices), standpoint, notices)
+        projected = project(self.restore(request, notices), standpoint, notices, self.actions)
         return insert(projected, handed_over) if handed_over else projected
 
     def restore(self, request: Request, notices: Notices) -> Request:

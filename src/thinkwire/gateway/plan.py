@@ -6,6 +6,7 @@ sends the client's own bytes; everything else goes through the library's front d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ _COUNT_AT_START = ("anthropic",)
 
 class Plan(NamedTuple):
     """`passes`: the reply goes through as it comes. `offer` is how the tools were offered. `trust` is the domain of the
-    seals that come back."""
+    seals that come back, `actions` what was done to the thoughts of the history."""
 
     target: Target
     place: Place
@@ -58,6 +59,7 @@ class Plan(NamedTuple):
     carrier: Carrier | None = None
     trust: str = ""
     ledger: Ledger | None = None
+    actions: Mapping[str, int] = {}
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
@@ -116,6 +118,7 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
 def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str, stream: bool) -> Plan:
     route, reading = ask.route, target.read(model)
     carrier = setup.carrier(ask.tenant)
+    past = Past(ask, target, model, setup)
     translated = translate_request(
         ask.body,
         source=route.wire,
@@ -124,7 +127,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         rules=reading.rules,
         asked_model=route.model,
         stream=stream if stream != ask.stream else route.stream,
-        history=Past(ask, target, model, setup),
+        history=past,
     )
     if setup.settings.thinking.strict:
         _refuse_losses(translated.notices)
@@ -145,6 +148,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         carrier,
         reading.trust,
         setup.ledger,
+        past.actions,
     )
 
 

@@ -42,9 +42,10 @@ class Standpoint(NamedTuple):
     refused: int = 0
 
 
-def project(request: Request, target: Standpoint, notices: Notices) -> Request:
-    """The request as the target gets it; the very same value where nothing changes."""
-    message = _Projecting(target, notices).message
+def project(request: Request, target: Standpoint, notices: Notices, actions: dict[str, int] | None = None) -> Request:
+    """The request as the target gets it; the very same value where nothing changes. `actions` takes how often what was
+    done."""
+    message = _Projecting(target, notices, {} if actions is None else actions).message
     messages = [message(at, one) for at, one in enumerate(request.messages)]
     if all(new is old for new, old in zip(messages, request.messages, strict=True)):
         messages = request.messages
@@ -62,7 +63,8 @@ def takes_mode(rules: Rules, mode: str) -> bool:
 class _Projecting:
     """One request. `message` gives a message back as it is where nothing of it changes."""
 
-    def __init__(self, target: Standpoint, notices: Notices) -> None:
+    def __init__(self, target: Standpoint, notices: Notices, actions: dict[str, int]) -> None:
+        self._actions = actions
         self._trust = target.trust
         self._refused = target.refused
         self._strips = target.mode == "strip"
@@ -91,6 +93,7 @@ class _Projecting:
                 self._notices.add("reasoning_withheld", _PLACE, "mode strip")
             else:
                 self._notices.add("history_repaired", _PLACE)
+            self._did("stripped")
             return None
         return self._unsealed(block) if isinstance(block, Text | ToolUse) else block
 
@@ -110,14 +113,24 @@ class _Projecting:
             self._notices.add("seal_withheld", _PLACE, "its origin is another")
             block = replace(block, seal=None, origin=block.seal.origin if block.seal else "", extra=None)
             if not block.text.strip():
-                return None
+                self._did("withheld")
+            return None
         if self._spell is None or block.origin in ("", self._trust) or not block.visible:
+            if foreign:
+                self._did("unsealed")
             return block
         if not self._may_spell:
             self._notices.add("reasoning_withheld", _PLACE, "the target takes no thoughts of others as text")
+            self._did("withheld")
+            return None
+        if not block.text.strip():
             return None
         self._notices.add("reasoning_converted", _PLACE)
-        return Text(self._spell(block.text)) if block.text.strip() else None
+        self._did("converted")
+        return Text(self._spell(block.text))
+
+    def _did(self, action: str) -> None:
+        self._actions[action] = self._actions.get(action, 0) + 1
 
     def _is_foreign(self, seal: Seal | None) -> bool:
         return seal is not None and seal.origin not in ("", self._trust)
