@@ -114,7 +114,7 @@ class _Projecting:
             block = replace(block, seal=None, origin=block.seal.origin if block.seal else "", extra=None)
             if not block.text.strip():
                 self._did("withheld")
-            return None
+                return None
         if self._spell is None or block.origin in ("", self._trust) or not block.visible:
             if foreign:
                 self._did("unsealed")
