@@ -151,9 +151,10 @@ def in_a_round(*blocks: Block, thinking: Intent = ON, results: int = 1) -> Reque
         messages.append(Message("user", [RESULT]))
         if n + 1 < results:
             messages.append(Message("assistant", [CALL]))
-    return Request("m", messages, thinking=thinking)
+    return Request("m", messages, thinking=thinking, max_tokens=8000)
 
 
+@pytest.mark.parametrize("wire", ["anthropic", "bedrock"])
 @pytest.mark.parametrize(
     ("asked", "rules", "off"),
     [
@@ -165,18 +166,25 @@ def in_a_round(*blocks: Block, thinking: Intent = ON, results: int = 1) -> Reque
         (in_a_round(Reasoning("x", Seal("signature", "S")), CALL), MANUAL, False),  # as far as anybody knows
         (in_a_round(CALL, thinking=Intent()), MANUAL, False),
         (in_a_round(CALL, thinking=Intent("adaptive")), CLAUDE, False),
-        (in_a_round(CALL), LENIENT, False),
         (request(CALL, thinking=ON), MANUAL, False),  # the round is over
     ],
 )
 def test_thinking_is_off_only_where_a_manual_round_has_lost_its_beginning(
-    asked: Request, rules: Rules, off: bool
+    wire: str, asked: Request, rules: Rules, off: bool
 ) -> None:
     """R42, K6"""
-    notices = Notices()
-    seen = project(asked, Standpoint(rules, "claude"), notices)
-    assert (seen.thinking.mode == "off") == off
-    assert ("thinking_off" in {notice.code for notice in notices}) == off
+    there = translate_request(
+        b'{"model":"m","messages":[]}',
+        source="openai-chat",
+        target=wire,
+        model="m",
+        rules=rules,
+        history=lambda _, notices: project(asked, Standpoint(rules, "claude"), notices),
+    )
+    body = json.loads(there.body)
+    controls = body if wire == "anthropic" else body.get("additionalModelRequestFields", {})
+    assert ("thinking" in controls) == (not off and asked.thinking.mode != "unset")
+    assert ("thinking_off" in {notice.code for notice in there.notices}) == off
 
 
 # ---- properties -----------------------------------------------------------------------------------------------------
