@@ -131,7 +131,8 @@ class Past:
 def conversation_of(ask: Ask, request: Request) -> str:
     """What tells conversations of a caller apart: how each began, and the name that its client gave it. A client's
     helpers (sub-agents, titles) begin with other words, so they are conversations of their own."""
-    digest = blake2b((session_of(ask.headers) or "").encode(), digest_size=16)
+    names = f"{session_of(ask.headers) or ''} {request.user or ''} "  # clients put their session into either
+    digest = blake2b(names.encode("utf-8", "surrogatepass"), digest_size=16)
     first = next((message for message in request.messages if message.role == "user"), None)
     for block in first.blocks if first is not None else ():
         if isinstance(block, Text):
