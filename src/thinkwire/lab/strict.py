@@ -234,7 +234,7 @@ STRICT: tuple[Persona, ...] = (
         "anthropic.claude-sonnet-4-5-v1:0",
         "on request",
         "Claude 4.5 by Converse: the rules of its own API, in Bedrock's words",
-        (*map(bedrock.on_bedrock, MANUAL),),
+        tuple(map(bedrock.on_bedrock, MANUAL)),
     ),
     _strict(
         "gpt-oss-bedrock",
