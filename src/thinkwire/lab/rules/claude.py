@@ -97,7 +97,7 @@ def no_system_messages(asked: Asked) -> None:
 
 @rule("anthropics/anthropic-sdk-python 2.10.0; OmniRoute#2191, sub2api#225, 2026-05-12")
 def thoughts_are_complete(asked: Asked) -> None:
-    """a thought without its text, signature or data, or with anything else, such as a cache marker"""
+    """a thought without its text, signature or data, or with a cache marker"""
     for block in thoughts_of(asked):
         place = f"{block.place}.{block.type}"
         for field in ("thinking", "signature") if block.type == "thinking" else ("data",):

@@ -41,7 +41,8 @@ def thoughts_stand_where_they_were_made(asked: Asked) -> None:
 
 @rule("Anthropic docs, preserved thinking: accounts made before 2026-08-31, 2026-09")
 def old_accounts_choose_to_be_checked(asked: Asked) -> None:
-    """the same, but only if `prefix_mismatch_behavior` is set; else it is reported as allowed"""
+    """a thought behind anything else than what it was made behind, if `prefix_mismatch_behavior` is set; else that is
+    reported as allowed"""
     _check(asked, "allow")
 
 
