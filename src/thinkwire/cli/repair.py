@@ -170,7 +170,8 @@ def _put(pieces: Iterable[bytes], arguments: argparse.Namespace, report: Report,
     elif arguments.in_place:
         _replace(Path(arguments.input).resolve(), pieces, report, before, backup=not arguments.no_backup)
     elif arguments.output:
-        with _beside(Path(arguments.output)) as out:
+        path = Path(arguments.output)
+        with open(path, "wb") if path.exists() and not path.is_file() else _beside(path) as out:  # a pipe, a device
             out.writelines(pieces)
     else:
         sys.stdout.buffer.writelines(pieces)

@@ -13,6 +13,7 @@ from thinkwire.provenance.repair.raw_json import (
     as_raw,
     digest,
     is_blank,
+    is_empty,
     read_list,
     read_object,
     read_text,
@@ -30,7 +31,7 @@ def read_message(message: Object, where: str, policy: Policy) -> Unit:
     content = message.get("content")
     blocks = read_list(content)
     if not blocks:
-        empty = unit.speaker == "assistant" and (blocks is not None or is_blank(content))
+        empty = unit.speaker == "assistant" and (blocks is not None or is_empty(content))
         unit.pieces.append(Piece("text", goes="empty_message" if empty else None))
         return unit
     unit.pieces = [read_block(block, policy) for block in blocks]
@@ -69,7 +70,7 @@ def _thinking(block: Object, policy: Policy) -> Piece:
     piece.seal = b"" if is_blank(signature) else digest(signature)
     if policy.target.family == "":
         _spare_unsigned(piece, text, signature)
-    elif piece.goes is None and (text is None or bytes(text) == b"null"):
+    elif piece.goes is None and (text is None or read_text(text) is None):
         piece.change = "key_added"
     return piece
 
@@ -90,7 +91,7 @@ def _redacted(block: Object, policy: Policy) -> Piece:
 
 
 def _text(block: Object, policy: Policy) -> Piece:
-    if bytes(block.get("text", Raw(b"null"))) not in (b'""', b"null"):
+    if not is_empty(block.get("text")):
         return Piece("text")
     if any(name in block for name in _OPAQUE):
         return Piece("thought", "redacted_lost")

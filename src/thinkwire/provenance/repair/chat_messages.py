@@ -14,6 +14,7 @@ from thinkwire.provenance.repair.raw_json import (
     as_raw,
     digest,
     is_blank,
+    is_empty,
     read_list,
     read_object,
     read_text,
@@ -38,7 +39,7 @@ def read_chat_message(message: Object, where: str, policy: Policy) -> Unit:
     pieces += [_detail(raw, policy) for raw in read_list(message.get(_DETAILS)) or []]
     pieces += [read_block(raw, policy) for raw in read_list(message.get(_BLOCKS)) or []]
     pieces += [_call(raw, policy) for raw in read_list(message.get(_CALLS)) or []]
-    if not is_blank(message.get("content")) or not is_blank(message.get("refusal")):
+    if not is_empty(message.get("content")) or not is_empty(message.get("refusal")):
         pieces.append(Piece("text"))
     elif not pieces and read_text(message.get("content")) is None and "function_call" not in message:
         pieces.append(Piece("text", "empty_message"))

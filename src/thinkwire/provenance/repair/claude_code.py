@@ -17,7 +17,7 @@ import msgspec
 
 from thinkwire.provenance.repair.anthropic_messages import read_message, results, write_message
 from thinkwire.provenance.repair.history import Policy, Unit
-from thinkwire.provenance.repair.lines import Line, Torn, split
+from thinkwire.provenance.repair.lines import Line, Torn
 from thinkwire.provenance.repair.message_lists import LISTS, judge, place
 from thinkwire.provenance.repair.raw_json import Object, as_raw, digest, is_true, read_object, read_text, write
 from thinkwire.provenance.repair.report import Report
@@ -63,7 +63,7 @@ class Session:
 
     def survey(self, lines: Iterable[bytes]) -> None:
         for number, raw in enumerate(lines, 1):
-            line = split(raw)
+            line = Line(raw)
             fields = self._torn.fields_of(number, line)
             if fields is not None:
                 self._see(number, line, fields)
@@ -115,13 +115,13 @@ class Session:
             if record is None or not record.unit.gone:
                 yield self._written(number, raw, record)
             if record is not None and record.unit.closes:
-                yield self._answer(split(raw), record)
+                yield self._answer(Line(raw), record)
 
     def _written(self, number: int, raw: bytes, record: _Record | None) -> bytes:
         changed = record is not None and record.unit.changed
         if not changed and not self._bridges and not self._answers:
             return raw
-        line = split(raw)
+        line = Line(raw)
         fields = line.fields() if line.body else None
         if fields is None:
             return raw
@@ -166,9 +166,7 @@ class Session:
             "message": {"role": "user", "content": results(record.unit.closes)},
             "uuid": _new_id(record),
         }
-        if line.ends:
-            return write(added) + line.after
-        return (b"" if record.unit.gone else b"\n") + write(added)
+        return line.beside(write(added), alone=record.unit.gone)
 
 
 def _new_id(record: _Record) -> str:

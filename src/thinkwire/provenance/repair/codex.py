@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from thinkwire.provenance.repair.history import Policy, Unit
-from thinkwire.provenance.repair.lines import Line, Torn, split
+from thinkwire.provenance.repair.lines import Line, Torn
 from thinkwire.provenance.repair.message_lists import UNSTORED, judge, place
 from thinkwire.provenance.repair.raw_json import Object, Raw, as_raw, read_list, read_object, read_text, write
 from thinkwire.provenance.repair.report import Report
@@ -43,7 +43,7 @@ class Rollout:
 
     def survey(self, lines: Iterable[bytes]) -> None:
         for number, raw in enumerate(lines, 1):
-            fields = self._torn.fields_of(number, split(raw))
+            fields = self._torn.fields_of(number, Line(raw))
             if fields is not None:
                 self._see(number, fields)
         self._torn.finish()
@@ -79,9 +79,9 @@ class Rollout:
             if record is None or not any(unit.changed or unit.closes for unit in record.units):
                 yield raw
             elif record.compacted:
-                yield _compacted(split(raw), record.units)
+                yield _compacted(Line(raw), record.units)
             else:
-                yield from _written(split(raw), record.units[0])
+                yield from _written(Line(raw), record.units[0])
 
 
 def _item(fields: Object) -> Object | None:
@@ -100,11 +100,9 @@ def _written(line: Line, unit: Unit) -> Iterator[bytes]:
     fields = line.fields() or {}
     if not unit.gone:
         item = _item(fields) or {}
-        yield line.with_body(_in_record(fields, write_item(item, unit))) if unit.changed else b"".join(line)
-    newline = line.after if line.ends else b"\n"
+        yield line.with_body(_in_record(fields, write_item(item, unit)) if unit.changed else line.body)
     for answer in results(unit.closes):
-        body = _in_record(fields, answer)
-        yield body + newline if line.ends else newline + body
+        yield line.beside(_in_record(fields, answer), alone=unit.gone)
 
 
 def _compacted(line: Line, units: list[Unit]) -> bytes:

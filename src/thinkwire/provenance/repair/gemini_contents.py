@@ -11,7 +11,7 @@ from thinkwire.provenance.repair.raw_json import (
     Object,
     Raw,
     as_raw,
-    is_blank,
+    is_empty,
     is_true,
     read_list,
     read_object,
@@ -35,7 +35,7 @@ def _read_part(raw: Raw, policy: Policy) -> Piece:
     part = read_object(raw) or {}
     piece = _kind_of_part(part)
     seal = _first(part, _SEALS)
-    has_text = not is_blank(part.get("text"))
+    has_text = not is_empty(part.get("text"))
     if seal is None:
         if piece.role == "thought" and not has_text:
             piece.goes = "empty_thought"
@@ -72,7 +72,7 @@ def _first(part: Object, names: Iterable[str]) -> Raw | None:
 def sign_calls(units: Sequence[Unit], policy: Policy) -> None:
     """The first call of each step has a proof, or the value that skips the check: where a proof was taken away, and in
     the turn that goes on, where it is looked at. A history without any proof is of a model that asks for none."""
-    signs = any(piece.sealed for unit in units for piece in unit.pieces)
+    signs = any(piece.sealed and piece.goes is None for unit in units for piece in unit.pieces)
     turn = max((at for at, unit in enumerate(units) if _is_question(unit)), default=-1)
     step = ""
     for at, unit in enumerate(units):
@@ -87,7 +87,7 @@ def sign_calls(units: Sequence[Unit], policy: Policy) -> None:
 
 
 def _is_question(unit: Unit) -> bool:
-    return unit.speaker == "user" and any(piece.role != "result" for piece in unit.pieces)
+    return unit.speaker == "user" and any(piece.role != "result" and piece.goes is None for piece in unit.pieces)
 
 
 def write_content(content: Object, unit: Unit) -> Object:

@@ -3,8 +3,7 @@ and what is no JSON object is left alone, but for a last line that was not writt
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from thinkwire.provenance.repair.halves import Halves
 from thinkwire.provenance.repair.raw_json import Object, read_object
 from thinkwire.provenance.repair.report import Report
 
@@ -12,27 +11,33 @@ _MARK = b"\xef\xbb\xbf"
 _BLANK = b" \t\r\n"
 
 
-class Line(NamedTuple):
-    before: bytes
-    body: bytes
-    after: bytes
+class Line:
+    """`body` is the JSON, to be read; `with_body` is the line with another one, which was made of it."""
 
-    def with_body(self, body: bytes) -> bytes:
-        return self.before + body + self.after
+    __slots__ = ("_after", "_before", "_halves", "body")
+
+    def __init__(self, line: bytes) -> None:
+        rest = line.removeprefix(_MARK).lstrip(_BLANK)
+        kept = rest.rstrip(_BLANK)
+        self._before = line[: len(line) - len(rest)]
+        self._after = rest[len(kept) :]
+        self._halves = Halves(kept)
+        self.body = self._halves.text
 
     def fields(self) -> Object | None:
         return read_object(self.body)
 
+    def with_body(self, body: bytes) -> bytes:
+        return self._before + self._halves.restore(body) + self._after
+
     @property
     def ends(self) -> bool:
-        return self.after.endswith(b"\n")
+        return self._after.endswith(b"\n")
 
-
-def split(line: bytes) -> Line:
-    body = line.removeprefix(_MARK).lstrip(_BLANK)
-    before = line[: len(line) - len(body)]
-    kept = body.rstrip(_BLANK)
-    return Line(before, kept, body[len(kept) :])
+    def beside(self, body: bytes, alone: bool) -> bytes:
+        """A line of its own behind this one; `alone` if this one is not written."""
+        body = self._halves.restore(body)
+        return body + self._after if self.ends else body if alone else b"\n" + body
 
 
 class Torn:

@@ -78,9 +78,9 @@ def group_steps(units: Sequence[Unit]) -> None:
     before: dict[str, Unit] = {}
     for unit in units:
         last = before.get(unit.thread)
-        if last is None or last.speaker != "assistant" or last.segment != unit.segment:
-            number += 1
-        unit.group = f"step {number}"
+        if unit.speaker == "assistant":
+            number += last is None or last.speaker != "assistant" or last.segment != unit.segment
+            unit.group = f"step {number}"
         before[unit.thread] = unit
 
 

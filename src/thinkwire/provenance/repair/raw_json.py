@@ -19,7 +19,7 @@ _object = msgspec.json.Decoder(Object)
 _list = msgspec.json.Decoder(list[Raw])
 _string = msgspec.json.Decoder(str)
 
-NOTHING = (b"null", b'""')
+_NOTHING = (b"null", b'""')
 
 
 def read_object(raw: bytes | Raw | None) -> Object | None:
@@ -57,9 +57,14 @@ def is_true(raw: Raw | None) -> bool:
     return raw is not None and bytes(raw) == b"true"
 
 
+def is_empty(raw: Raw | None) -> bool:
+    """Whether a field is absent, null, or a string without a character: nothing that anybody could see."""
+    return raw is None or bytes(memoryview(raw)[:4]) in _NOTHING
+
+
 def is_blank(raw: Raw | None) -> bool:
-    """Whether a field is absent, null, or a string without anything in it but blanks."""
-    if raw is None or bytes(memoryview(raw)[:4]) in NOTHING:
+    """The same, with blanks counted for nothing."""
+    if is_empty(raw):
         return True
     text = read_text(raw)
     return text is not None and not text.strip()

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from thinkwire.provenance.repair import codex, documents
 from thinkwire.provenance.repair.claude_code import Session
 from thinkwire.provenance.repair.codex import Rollout
+from thinkwire.provenance.repair.halves import Halves
 from thinkwire.provenance.repair.history import TARGETS, Policy
-from thinkwire.provenance.repair.lines import split
+from thinkwire.provenance.repair.lines import Line
 from thinkwire.provenance.repair.raw_json import Object, read_text
 from thinkwire.provenance.repair.report import Report
 
@@ -49,16 +50,16 @@ _CODEX = frozenset({"session_meta", "response_item", "turn_context", "event_msg"
 
 def detect(lines: Iterable[bytes]) -> Format | None:
     """The format of a file by its first lines, if it is one of lines."""
-    head = [line for line in lines if split(line).body]
-    if not head or split(head[0]).body[:1] == b"[" or split(head[0]).body == b"{":
+    head = [line for line in map(Line, lines) if line.body]
+    if not head or head[0].body[:1] == b"[" or head[0].body == b"{":
         return None
     return _format_of_lines(head)
 
 
-def _format_of_lines(lines: Iterable[bytes]) -> Format | None:
+def _format_of_lines(lines: Iterable[Line]) -> Format | None:
     """The format of a transcript by its first lines; None if they show none."""
-    for raw in lines:
-        fields = split(raw).fields()
+    for line in lines:
+        fields = line.fields()
         name = None if fields is None else _format_of_record(fields)
         if name is not None:
             return FORMATS[name]
@@ -88,10 +89,14 @@ def policy_for(
 
 def repair_document(data: bytes, form: Format, policy: Policy, report: Report) -> bytes | None:
     """A document as it should be: None if it has no messages of that format."""
-    document = documents.find(data, form.name)
-    return None if document is None else documents.repair_document(data, document, policy, report)
+    halves = Halves(data)
+    document = documents.find(halves.text, form.name)
+    if document is None:
+        return None
+    mended = documents.repair_document(halves.text, document, policy, report)
+    return data if mended is halves.text else halves.restore(mended)
 
 
 def format_of_document(data: bytes) -> Format | None:
-    document = documents.detect(data)
+    document = documents.detect(Halves(data).text)
     return None if document is None else FORMATS[document.wire]
