@@ -1,5 +1,5 @@
-"""Writes the documentation that is made from code: docs/notices.md, docs/models.md, docs/matrix.md and the
-demonstration in README.md.
+"""Writes the documentation that is made from code: docs/notices.md, docs/models.md, docs/matrix.md, the
+kinds in docs/repair.md and the demonstration in README.md.
 
 `--check` writes nothing and fails when one of them is out of date.
 """
@@ -18,6 +18,7 @@ from thinkwire.capabilities.words import WORDS
 from thinkwire.cli import demo
 from thinkwire.faults import STATUS, FaultCode
 from thinkwire.model import NOTICE_CODES
+from thinkwire.provenance.repair.report import KINDS
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,6 +75,7 @@ suffixes behind it do not matter. `thinkwire models NAME` prints the same. A con
 """
 
 BEGIN, END = "<!-- demo, written by `make docs` -->\n", "<!-- /demo -->\n"
+KINDS_BEGIN, KINDS_END = "<!-- kinds, written by `make docs` -->\n", "<!-- /kinds -->\n"
 
 
 def main() -> int:
@@ -82,6 +84,7 @@ def main() -> int:
         ROOT / "docs" / "notices.md": notices_page(),
         ROOT / "docs" / "models.md": models_page(),
         ROOT / "docs" / "matrix.md": matrix.page(),
+        ROOT / "docs" / "repair.md": repair_page(),
         ROOT / "README.md": readme(),
     }
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
@@ -121,11 +124,22 @@ def model_line(wire: str, row: Row) -> str:
 
 def readme() -> str:
     """README.md with the present demonstration between its two marks."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    assert end, "README.md has lost the marks around its demonstration"
-    return f"{before}{BEGIN}```\n{demonstration()}```\n{END}{after}"
+    return with_part(ROOT / "README.md", BEGIN, f"```\n{demonstration()}```\n", END)
+
+
+def repair_page() -> str:
+    """docs/repair.md with the table of kinds between its two marks."""
+    rows = [f"| `{kind}` | {action} | {meaning} |" for kind, (action, meaning) in KINDS.items()]
+    lines = ["| kind | done | what it is |", "|---|---|---|", *rows]
+    return with_part(ROOT / "docs" / "repair.md", KINDS_BEGIN, "\n".join(lines) + "\n", KINDS_END)
+
+
+def with_part(path: Path, begin: str, part: str, end: str) -> str:
+    text = path.read_text(encoding="utf-8")
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    assert found, f"{path.name} has lost the marks around what is generated"
+    return f"{before}{begin}{part}{end}{after}"
 
 
 def demonstration() -> str:
