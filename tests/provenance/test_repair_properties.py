@@ -247,3 +247,42 @@ def spoken(value: Any) -> list[str]:
     here = [text for name in ("text", "content") if isinstance(text := value.get(name), str) and text]
     nested = [value[name] for name in ("content", "parts") if isinstance(value.get(name), list)]
     return [] if value.get("type") in ("tool_result", "function_call_output") else here + spoken(nested)
+
+
+# ---- a Claude that looks at the chain -------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.sampled_from(["good", "good", "good", "lost", "foreign", "interrupted", "carrier"]), max_size=10),
+    st.sampled_from(["claude-code", "anthropic"]),
+)
+def test_what_stays_is_an_unbroken_run_of_what_claude_made(turns: list[str], name: str) -> None:
+    """Each turn is a thought and an answer. Claude knows which of its own thoughts stood in front of each."""
+    lines, made = [], []
+    for at, kind in enumerate(turns):
+        thought = {"type": "thinking", "thinking": f"{at}", "signature": seal(f"turn {at}")}
+        if kind in ("good", "lost"):
+            made.append(thought["signature"])
+        thought |= {"lost": {"signature": ""}, "carrier": {"signature": filled("<carrier>")}}.get(kind, {})
+        answer = [] if kind == "interrupted" else [{"type": "text", "text": "A"}]
+        if kind == "interrupted":
+            del thought["signature"]
+        model = "kimi-k2" if kind == "foreign" else "claude-opus-5-5"
+        messages = [
+            {"role": "user", "content": f"Question {at}"},
+            {"role": "assistant", "id": f"m{at}", "model": model, "content": [thought, *answer]},
+        ]
+        lines += [
+            {"type": message["role"], "uuid": f"{at}{message['role']}", "message": message} for message in messages
+        ]
+    if name == "claude-code":
+        out, _ = repaired(joined([json.dumps(line).encode() for line in lines]), name)
+        messages = [record["message"] for record in records(out)]
+    else:
+        out, _ = repaired(json.dumps([line["message"] for line in lines]).encode(), name)
+        messages = json.loads(out)
+    blocks = [block for message in messages if message["role"] == "assistant" for block in message["content"]]
+    kept = [block["signature"] for block in blocks if block["type"] == "thinking"]
+    last_lost = max((at for at, kind in enumerate(turns) if kind == "lost"), default=-1)
+    assert kept == [seal(f"turn {at}") for at, kind in enumerate(turns) if kind == "good" and at > last_lost]
+    assert kept == made[len(made) - len(kept) :], "it is the end of what Claude made, without a hole"

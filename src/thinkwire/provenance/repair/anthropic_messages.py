@@ -66,7 +66,8 @@ def read_block(raw: Raw, policy: Policy) -> Piece:
 
 def _thinking(block: Object, policy: Policy) -> Piece:
     text, signature = block.get("thinking"), block.get("signature")
-    piece = Piece("thought", seal_flaw(read_text(signature), policy.target.family), body=digest(text))
+    piece = Piece("thought", seal_flaw(read_text(signature), policy.target.family))
+    piece.body = b"" if is_empty(text) else digest(text)
     piece.seal = b"" if is_blank(signature) else digest(signature)
     if policy.target.family == "":
         _spare_unsigned(piece, text, signature)

@@ -55,7 +55,8 @@ class Session:
         self._copies: set[int] = set()
         self._torn = Torn(report)
         self._segments: dict[str, int] = {}
-        self._met: dict[str, bytes] = {}
+        self._spoken: dict[str, str] = {}  # the user's last record of each thread
+        self._met: dict[str, set[bytes]] = {}  # the records of each id; two of one id may become the same
         self._bridges: dict[str, str | None] = {}
         self._answers: dict[str, str] = {}  # the record behind which one is added, and the added one
 
@@ -71,8 +72,9 @@ class Session:
         units = [record.unit for record in self._records.values()]
         judge(_WIRE, units, self._policy, self._report, ended=True)
         findings(units, self._report, lambda unit, at: place(_WIRE, unit, at))
+        staying = {record.uuid for record in self._records.values() if not record.unit.gone}
         for record in self._records.values():
-            if record.unit.gone and record.uuid:
+            if record.unit.gone and record.uuid not in staying:
                 self._bridges[record.uuid] = record.parent
         for record in self._records.values():
             anchor = self._bridged(record.uuid)
@@ -88,33 +90,40 @@ class Session:
         if message is None:
             return
         uuid = read_text(fields.get("uuid")) or ""
-        if uuid and self._is_copy(uuid, line.body):
+        if uuid and _is_copy(uuid, line.body, self._met):
             self._copies.add(number)
             self._report.add("duplicate_line", f"line {number}")
             return
         unit = read_message({"role": as_raw(kind), **message}, f"line {number}", self._policy)
         unit.thread, unit.segment = thread, self._segments.get(thread, 0)
-        unit.group = (read_text(message.get("id")) or "") if unit.speaker == "assistant" else ""
+        unit.group = self._message_of(unit, read_text(message.get("id")))
         self._records[number] = _Record(unit, uuid, read_text(fields.get("parentUuid")))
 
-    def _is_copy(self, uuid: str, body: bytes) -> bool:
-        """Whether the very same record was there before: what a recovery wrote twice."""
-        known = digest(msgspec.Raw(body))
-        if uuid not in self._met:
-            self._met[uuid] = known
-            return False
-        return self._met[uuid] == known
+    def _message_of(self, unit: Unit, name: str | None) -> str:
+        """The message that a record is of: by its id, else by what stands between the user's records."""
+        if unit.speaker != "assistant":
+            self._spoken[unit.thread] = unit.where
+            return ""
+        return name or f"behind {self._spoken.get(unit.thread)}"
 
     # ---- the second time --------------------------------------------------------------------------------------------
 
     def rewrite(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        written: dict[str, set[bytes]] = {}
         for number, raw in enumerate(lines, 1):
             record = self._records.get(number)
             if number in self._copies or number == self._torn.line:
                 continue
-            if record is None or not record.unit.gone:
+            if record is None:
                 yield self._written(number, raw, record)
-            if record is not None and record.unit.closes:
+                continue
+            if not record.unit.gone:
+                line = self._written(number, raw, record)
+                if len(self._met.get(record.uuid, ())) > 1 and _is_copy(record.uuid, Line(line).body, written):
+                    self._report.add("duplicate_line", f"line {number}")
+                else:
+                    yield line
+            if record.unit.closes:
                 yield self._answer(Line(raw), record)
 
     def _written(self, number: int, raw: bytes, record: _Record | None) -> bytes:
@@ -166,9 +175,19 @@ class Session:
             "message": {"role": "user", "content": results(record.unit.closes)},
             "uuid": _new_id(record),
         }
-        return line.beside(write(added), alone=record.unit.gone)
+        return line.behind([write(added)], alone=record.unit.gone)
 
 
 def _new_id(record: _Record) -> str:
     calls = " ".join(call.id for call in record.unit.closes)
     return str(uuid5(_NAMESPACE, f"{record.uuid} {calls}"))
+
+
+def _is_copy(uuid: str, body: bytes, met: dict[str, set[bytes]]) -> bool:
+    """Whether the very same record was met before: what a recovery wrote twice."""
+    known = met.setdefault(uuid, set())
+    one = digest(msgspec.Raw(body))
+    if one in known:
+        return True
+    known.add(one)
+    return False

@@ -14,7 +14,7 @@ import msgspec
 
 from thinkwire.provenance.repair.history import Policy, Unit
 from thinkwire.provenance.repair.lines import Line, Torn
-from thinkwire.provenance.repair.message_lists import UNSTORED, judge, place
+from thinkwire.provenance.repair.message_lists import UNSTORED, group_steps, judge, place
 from thinkwire.provenance.repair.raw_json import Object, Raw, as_raw, read_list, read_object, read_text, write
 from thinkwire.provenance.repair.report import Report
 from thinkwire.provenance.repair.responses_items import CALLS, RESULTS, results, write_item
@@ -48,6 +48,7 @@ class Rollout:
                 self._see(number, fields)
         self._torn.finish()
         units = [unit for record in self._records.values() for unit in record.units]
+        group_steps(units)
         judge(UNSTORED, units, self._policy, self._report, ended=True)
         findings(units, self._report, lambda unit, at: place(UNSTORED, unit, at))
 
@@ -101,8 +102,8 @@ def _written(line: Line, unit: Unit) -> Iterator[bytes]:
     if not unit.gone:
         item = _item(fields) or {}
         yield line.with_body(_in_record(fields, write_item(item, unit)) if unit.changed else line.body)
-    for answer in results(unit.closes):
-        yield line.beside(_in_record(fields, answer), alone=unit.gone)
+    if unit.closes:
+        yield line.behind([_in_record(fields, answer) for answer in results(unit.closes)], alone=unit.gone)
 
 
 def _compacted(line: Line, units: list[Unit]) -> bytes:

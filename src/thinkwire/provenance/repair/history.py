@@ -20,7 +20,7 @@ Role = Literal["thought", "text", "call", "result", "other"]
 
 
 class Piece(msgspec.Struct, gc=False):
-    """`seal` and `body` are digests, empty where there is none. `id` is that of the call or of what it answers,
+    """`seal` and `body` are digests, empty where there is nothing. `id` is that of the call or of what it answers,
     `kind` what its result needs to know of a call: the item's type or the function's name."""
 
     role: Role

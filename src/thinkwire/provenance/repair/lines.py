@@ -3,6 +3,8 @@ and what is no JSON object is left alone, but for a last line that was not writt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from thinkwire.provenance.repair.halves import Halves
 from thinkwire.provenance.repair.raw_json import Object, read_object
 from thinkwire.provenance.repair.report import Report
@@ -34,10 +36,12 @@ class Line:
     def ends(self) -> bool:
         return self._after.endswith(b"\n")
 
-    def beside(self, body: bytes, alone: bool) -> bytes:
-        """A line of its own behind this one; `alone` if this one is not written."""
-        body = self._halves.restore(body)
-        return body + self._after if self.ends else body if alone else b"\n" + body
+    def behind(self, bodies: Sequence[bytes], alone: bool) -> bytes:
+        """Lines of their own behind this one; `alone` if this one is not written."""
+        whole = [self._halves.restore(body) for body in bodies]
+        if self.ends:
+            return b"".join(body + self._after for body in whole)
+        return b"\n".join(whole if alone else [b"", *whole])
 
 
 class Torn:

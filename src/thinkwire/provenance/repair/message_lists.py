@@ -19,16 +19,14 @@ Answers = Callable[[Iterable[Piece]], list[dict[str, Any]]]
 
 
 class ListWire(NamedTuple):
-    """`inside`: the field of a user's message in which results stand; None where each is an entry of its own. `parts`
-    is the field in which the pieces of a unit stand, for the report."""
+    """`inside`: the field in which the pieces of a message stand, results too; None where a result is an entry of its
+    own. `unique` as in `Pairing`."""
 
     read: Callable[[Object, str, Policy], Unit]
     write: Callable[[Object, Unit], Object]
     answers: Answers
     inside: str | None
     unique: bool = True
-    steps: bool = False
-    """Whether one reply is several entries."""
 
 
 def _read_known_item(item: Object, where: str, policy: Policy) -> Unit:
@@ -43,10 +41,8 @@ _ANTHROPIC = ListWire(
     anthropic_messages.read_message, anthropic_messages.write_message, anthropic_messages.results, "content"
 )
 _CHAT = ListWire(chat_messages.read_chat_message, chat_messages.write_chat_message, chat_messages.results, None)
-_GEMINI = ListWire(
-    gemini_contents.read_content, gemini_contents.write_content, gemini_contents.results, "parts", False, True
-)
-_RESPONSES = ListWire(_read_known_item, responses_items.write_item, responses_items.results, None, True, True)
+_GEMINI = ListWire(gemini_contents.read_content, gemini_contents.write_content, gemini_contents.results, "parts", False)
+_RESPONSES = ListWire(_read_known_item, responses_items.write_item, responses_items.results, None)
 
 LISTS: dict[str, ListWire] = {
     "anthropic": _ANTHROPIC,
@@ -61,8 +57,6 @@ UNSTORED = _RESPONSES._replace(read=_read_own_item)
 
 def judge(wire: ListWire, units: Sequence[Unit], policy: Policy, report: Report, *, ended: bool) -> None:
     """All rules that this wire has."""
-    if wire.steps:
-        group_steps(units)
     clean(units, policy, report, ended=ended, unique=wire.unique)
     if wire.write is responses_items.write_item:
         pair_reasoning(units)
@@ -73,7 +67,7 @@ def judge(wire: ListWire, units: Sequence[Unit], policy: Policy, report: Report,
 
 
 def group_steps(units: Sequence[Unit]) -> None:
-    """Entries of the assistant without anything between them are one reply."""
+    """Entries of the assistant without anything between them are one reply, and for some providers one message."""
     number = 0
     before: dict[str, Unit] = {}
     for unit in units:
@@ -93,6 +87,7 @@ def repair_list(raw: bytes | Raw, wire: ListWire, where: str, policy: Policy, re
         for at, entry in enumerate(objects)
     ]
     before = report.changes
+    group_steps(units)
     judge(wire, units, policy, report, ended=False)
     findings(units, report, lambda unit, at: place(wire, unit, at))
     if report.changes == before:

@@ -49,8 +49,10 @@ class Pairing:
             self._waiting[key].pop(0)
         elif not self._unique or key not in self._answered:
             piece.goes = "orphan_result"
+            return
         elif self._answered[key] == unit.segment:
             piece.goes = "duplicate_result"
+            return
         self._answered[key] = unit.segment
 
     def close(self, ended: bool, wanted: bool, report: Report) -> None:

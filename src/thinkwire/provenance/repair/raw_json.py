@@ -19,6 +19,8 @@ _object = msgspec.json.Decoder(Object)
 _list = msgspec.json.Decoder(list[Raw])
 _string = msgspec.json.Decoder(str)
 
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 _NOTHING = (b"null", b'""')
 
 
@@ -27,7 +29,7 @@ def read_object(raw: bytes | Raw | None) -> Object | None:
         return None
     try:
         return _object.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except _UNREADABLE:
         return None
 
 
@@ -36,7 +38,7 @@ def read_list(raw: bytes | Raw | None) -> list[Raw] | None:
         return None
     try:
         return _list.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except _UNREADABLE:
         return None
 
 
@@ -46,10 +48,10 @@ def read_text(raw: Raw | None) -> str | None:
         return None
     try:
         return _string.decode(raw)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         try:
             return _string.decode(guard.mend(bytes(raw))[0])
-        except msgspec.DecodeError:
+        except _UNREADABLE:
             return None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from thinkwire.provenance.repair.history import INTERRUPTED, Piece, Policy, Unit
 from thinkwire.provenance.repair.judgement import seal_flaw
-from thinkwire.provenance.repair.raw_json import Object, as_raw, digest, is_blank, read_list, read_text
+from thinkwire.provenance.repair.raw_json import Object, Raw, as_raw, digest, is_blank, read_list, read_text
 
 CALLS = {
     "function_call": "function_call_output",
@@ -34,25 +34,24 @@ def read_item(item: Object, where: str, policy: Policy, stored: bool) -> Unit:
         piece = _reasoning(item, policy, stored and has_id)
         piece.sealed = has_id
     elif kind in CALLS:
-        piece = Piece("call", id=_call_id(item), kind=kind)
+        piece = Piece("call", id=_call_id(item, kind), kind=kind)
         piece.sealed = has_id and kind in _FREE_IDS
     elif kind in RESULTS:
-        piece = Piece("result", id=_call_id(item))
+        piece = Piece("result", id=_call_id(item, kind))
     else:
         piece = Piece("text" if kind == "message" else "other", sealed=has_id and kind in _FREE_IDS)
     return Unit(where, speaker, [piece])  # type: ignore[arg-type]  # one of the two
 
 
-def _call_id(item: Object) -> str:
-    return read_text(item.get("call_id")) or read_text(item.get("id")) or ""
+def _call_id(item: Object, kind: str) -> str:
+    by_id = kind.startswith("local_shell_call")  # where the call's own id is enough
+    return read_text(item.get("call_id")) or (read_text(item.get("id")) if by_id else None) or ""
 
 
 def _reasoning(item: Object, policy: Policy, known: bool) -> Piece:
     seal = item.get("encrypted_content")
     piece = Piece("thought", seal_flaw(read_text(seal), policy.target.family), body=digest(item.get("summary")))
-    piece.seal = digest(item.get("id") if is_blank(seal) else seal)
-    if is_blank(seal) and is_blank(item.get("id")):
-        piece.seal = b""
+    piece.seal = _proof(item, seal)
     if policy.target.family == "":
         _spare_plain(piece, item)
     elif piece.goes == "unsigned_thought" and known:
@@ -62,11 +61,17 @@ def _reasoning(item: Object, policy: Policy, known: bool) -> Piece:
     return piece
 
 
+def _proof(item: Object, seal: Raw | None) -> bytes:
+    """What is of this item alone: its encrypted content, else its id."""
+    proof = item.get("id") if is_blank(seal) else seal
+    return b"" if is_blank(proof) else digest(proof)
+
+
 def _spare_plain(piece: Piece, item: Object) -> None:
     """For a target that takes reasoning as text: one with text stays, without the envelope."""
     has_text = any(read_list(item.get(name)) for name in ("summary", "content"))
     if piece.goes == "carrier" and has_text:
-        piece.goes, piece.change, piece.seal = None, "seal_removed", b""
+        piece.goes, piece.change, piece.seal = None, "seal_removed", _proof(item, None)
     elif piece.goes is None and not has_text and is_blank(item.get("encrypted_content")):
         piece.goes = "empty_thought"
 

@@ -64,29 +64,26 @@ def _take_all(units: Sequence[Unit]) -> None:
 
 
 def _take_copies(units: Sequence[Unit]) -> None:
-    """A proof belongs to one thought. The same thought again is what a recovery wrote twice."""
+    """A proof belongs to one thought. The same again is what a recovery wrote twice, maybe without its text."""
+    found = [(unit.thread, unit.segment, piece) for unit in units for piece in kept(unit, "thought") if piece.seal]
     met: set[tuple[str, int, bytes, bytes]] = set()
-    for unit in units:
-        for piece in kept(unit, "thought"):
-            if not piece.seal:
-                continue
-            key = (unit.thread, unit.segment, piece.seal, piece.body)
-            if key in met:
-                piece.goes = "duplicate_thought"
-            met.add(key)
+    with_text = {(thread, segment, piece.seal) for thread, segment, piece in found if piece.body}
+    for thread, segment, piece in found:
+        key = (thread, segment, piece.seal, piece.body)
+        if key in met or (not piece.body and key[:3] in with_text):
+            piece.goes = "duplicate_thought"
+        met.add(key)
 
 
 def _take_stamped(units: Sequence[Unit]) -> None:
     """One signature on several texts is none: some proxies put the same one on every thought."""
+    signed = [piece for unit in units for piece in kept(unit, "thought") if piece.seal]
     texts: dict[bytes, set[bytes]] = defaultdict(set)
-    for unit in units:
-        for piece in kept(unit, "thought"):
-            if piece.seal:
-                texts[piece.seal].add(piece.body)
-    for unit in units:
-        for piece in kept(unit, "thought"):
-            if len(texts.get(piece.seal, ())) > 1:
-                piece.goes = "made_up_seal"
+    for piece in signed:
+        texts[piece.seal].add(piece.body)
+    for piece in signed:
+        if len(texts[piece.seal] - {b""}) > 1:
+            piece.goes = "made_up_seal"
 
 
 def _take_trailing(units: Sequence[Unit]) -> None:
@@ -130,18 +127,21 @@ def _keep_a_run(thoughts: _Thoughts, edit: int) -> None:
 
 def _look_at_open_loops(units: Sequence[Unit], report: Report) -> None:
     """Manual thinking wants a thought in front of the last calls. That cannot be mended, only said."""
-    last: dict[str, Unit] = {}
+    last: dict[str, list[Unit]] = {}  # the message that ends each thread, but for results
     for unit in units:
-        if unit.pieces and unit.speaker == "assistant":
-            last[unit.thread] = unit
+        message = last.get(unit.thread)
+        if unit.speaker == "assistant":
+            if message and message[-1].group == unit.group != "":
+                message.append(unit)
+            else:
+                last[unit.thread] = [unit]
         elif any(piece.role != "result" for piece in unit.pieces):
             last.pop(unit.thread, None)
-    for unit in last.values():
-        message = [one for one in units if one.thread == unit.thread and (one is unit or one.group == unit.group != "")]
-        pieces = [piece for one in message for piece in one.pieces]
-        lost = any(piece.role == "thought" and piece.goes for piece in pieces)
-        if lost and any(piece.role == "call" for piece in pieces) and not any(kept(one, "thought") for one in message):
-            report.add("open_loop", unit.where)
+    for message in last.values():
+        pieces = [piece for unit in message for piece in unit.pieces]
+        thoughts = [piece.goes for piece in pieces if piece.role == "thought"]
+        if thoughts and all(thoughts) and any(piece.role == "call" and piece.goes is None for piece in pieces):
+            report.add("open_loop", message[0].where)
 
 
 # ---- Responses ------------------------------------------------------------------------------------------------------
@@ -175,6 +175,8 @@ def _take_dependent_ids(units: Sequence[Unit]) -> None:
     lost = False
     for unit in units:
         for piece in unit.pieces:
+            if piece.goes == "duplicate_thought":
+                continue
             if piece.role == "thought":
                 lost = piece.goes is not None or not piece.sealed
             elif unit.speaker == "user":
