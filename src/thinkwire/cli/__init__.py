@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from thinkwire.cli import config, convert, demo, lab, models, repair, serve, use
+from thinkwire.cli import config, convert, demo, lab, models, preflight, repair, serve, use
 from thinkwire.cli.terminal import say
 from thinkwire.faults import Misuse, WireFault
 
@@ -74,6 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     demo.add_parser(commands)
     serve.add_parser(commands)
     use.add_parser(commands)
+    preflight.add_parser(commands)
     config.add_parser(commands)
     lab.add_parser(commands)
     models.add_parser(commands)

@@ -27,9 +27,17 @@ MARKING = frozenset({"anthropic", "openai-responses"})
 """Faces whose clients send a thought back with the proof that they got, so that one without a seal is told as well."""
 
 
+KEEPING_IDS = frozenset({"openai-chat"})
+"""Faces most of whose clients keep nothing of a call but its id, so that its seal must travel there as well."""
+
 LAST_BLOCK_ANSWERS = frozenset({"anthropic"})
 """Faces whose agents take the last block for the answer (Claude Code 2.1.197, `-p`): nothing may stand behind the text
 there, so a seal of it leaves in front of the next block, or not at all."""
+
+
+def is_needed(trust: str, face: str) -> bool:
+    """Whether anything of that domain must be said in another way to that face."""
+    return trust not in NATIVE.get(face, ()) or face in KEEPING_IDS
 
 
 class Attribution:
@@ -39,7 +47,9 @@ class Attribution:
         self._carrier = carrier
         self._trust = trust
         self._notices = notices
-        self._marks = face in MARKING
+        self._native = trust in NATIVE.get(face, ())
+        self._packs = face in KEEPING_IDS
+        self._marks = face in MARKING and not self._native
         self._waits = face in LAST_BLOCK_ANSWERS
         self._waiting: Seal | None = None  # of a text, for the next block
         self._place: Place = "thought"  # of the open block
@@ -73,7 +83,10 @@ class Attribution:
     def _call(self, event: ToolOpened) -> list[Event]:
         self._bare = False
         self._place = "call"
-        return [event if event.seal is None else replace(event, seal=self._wrapped(event.seal, "call"))]
+        if event.seal is None:
+            return [event]
+        packed = self._carrier.wrap_call(event.seal, self._trust, event.id) if self._packs else None
+        return [replace(event, id=packed or event.id, seal=self._wrapped(event.seal, "call"))]
 
     def _closed(self, event: Closed) -> list[Event]:
         marked = self._bare and self._marks and not event.cut
@@ -89,6 +102,8 @@ class Attribution:
 
     def _wrapped(self, seal: Seal, place: Place) -> Seal:
         """The carrier in the seal's place: what kind it is decides where the face's wire puts it."""
+        if self._native:
+            return seal
         return Seal(seal.kind, self._carrier.wrap(seal, self._trust, place), item_id=seal.item_id)
 
 

@@ -1,7 +1,8 @@
 """Carriers: the envelopes in which a seal travels through a client that cannot know it.
 
 A client keeps what it finds in its own wire's opaque place (Anthropic's `signature`, Responses' `encrypted_content`,
-Gemini's `thoughtSignature`) and sends it back untouched. So a foreign seal is put there as
+Gemini's `thoughtSignature`) and sends it back untouched; one that has no such place keeps at least the ids of calls. So
+a foreign seal is put there as
 
     base64(magic · MAC · msgpack(place, trust, kind, format, item id, data))
 
@@ -18,6 +19,7 @@ from base64 import b64decode, b64encode
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from thinkwire.model import Seal, SealKind
 
@@ -27,6 +29,9 @@ Place = Literal["thought", "text", "call"]
 MAGIC = b"tw\x31"
 PREFIX = b64encode(MAGIC).decode()
 """How every carrier begins: three bytes are four characters of base64."""
+
+LONGEST_ID = 8192
+"""Of a call's id that is a carrier. Clients take ids of any length; it goes with each call and each result."""
 
 _MAC_SIZE = 16
 _LONGEST = 8 * 1024 * 1024  # of a carrier that is looked at: a seal of `limits.SEAL`, in base64
@@ -75,6 +80,12 @@ class Carrier:
         data, form, item_id = ("", "", "") if seal is None else (seal.data, seal.format or "", seal.item_id or "")
         payload = _encode(Carried(place, trust, kind, form, item_id, data))
         return b64encode(MAGIC + self._mac(payload) + payload).decode()
+
+    def wrap_call(self, seal: Seal, trust: str, call_id: str) -> str | None:
+        """The carrier as the id of the call that the seal belongs to: letters, digits, `-` and `_`. None if it would be
+        longer than an id may be."""
+        packed = self.wrap(replace(seal, item_id=call_id), trust, "call")
+        return packed.rstrip("=").replace("+", "-").replace("/", "_") if len(packed) <= LONGEST_ID else None
 
     def unwrap(self, data: str) -> Carried | None:
         """What the carrier holds, None if it is none of ours for this caller. `is_carrier` tells the two apart."""
