@@ -1,5 +1,5 @@
 """Writes the documentation that is made from code: docs/notices.md, docs/models.md, docs/matrix.md, the strict personas
-in docs/lab.md and the demonstration in README.md.
+in docs/lab.md, the kinds in docs/repair.md and the demonstration in README.md.
 
 `--check` writes nothing and fails when one of them is out of date.
 """
@@ -19,6 +19,7 @@ from thinkwire.cli import demo
 from thinkwire.faults import STATUS, FaultCode
 from thinkwire.lab.strict import STRICT
 from thinkwire.model import NOTICE_CODES
+from thinkwire.provenance.repair.report import KINDS
 
 ROOT = Path(__file__).parent.parent
 
@@ -78,6 +79,7 @@ Marks = tuple[str, str]
 
 DEMO: Marks = ("<!-- demo, written by `make docs` -->\n", "<!-- /demo -->\n")
 PERSONAS: Marks = ("<!-- strict personas, written by `make docs` -->\n", "<!-- /strict personas -->\n")
+KINDS_MARKS: Marks = ("<!-- kinds, written by `make docs` -->\n", "<!-- /kinds -->\n")
 
 
 def main() -> int:
@@ -87,6 +89,7 @@ def main() -> int:
         ROOT / "docs" / "models.md": models_page(),
         ROOT / "docs" / "matrix.md": matrix.page(),
         ROOT / "docs" / "lab.md": between(ROOT / "docs" / "lab.md", PERSONAS, strict_personas()),
+        ROOT / "docs" / "repair.md": between(ROOT / "docs" / "repair.md", KINDS_MARKS, kinds()),
         ROOT / "README.md": between(ROOT / "README.md", DEMO, f"```\n{demonstration()}```\n"),
     }
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
@@ -145,6 +148,12 @@ def strict_personas() -> str:
     for (name, line, source), names in who.items():
         rules.append(f"| `{name}` | {line} | {', '.join(names)} | {source} |")
     return "\n".join([*rows, "", *rules, ""])
+
+
+def kinds() -> str:
+    """What the repair does, by kind."""
+    rows = [f"| `{kind}` | {action} | {meaning} |" for kind, (action, meaning) in KINDS.items()]
+    return "\n".join(["| kind | done | what it is |", "|---|---|---|", *rows]) + "\n"
 
 
 def demonstration() -> str:

@@ -18,7 +18,7 @@ from thinkwire.gateway.asking import Ask
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import session_of
 from thinkwire.model import Notices, Request, Text
-from thinkwire.provenance.attribution import NATIVE
+from thinkwire.provenance.attribution import NATIVE, REGROUPING
 from thinkwire.provenance.carrier import PREFIX
 from thinkwire.provenance.handover import Insertion, insert
 from thinkwire.provenance.ledger import FORGETFUL, Ledger
@@ -76,8 +76,9 @@ class Past:
         ask, setup = self._ask, self._setup
         ledger, tenant = setup.ledger, ask.tenant
         remembered = partial(ledger.find, tenant) if ask.route.wire in FORGETFUL else None
+        ordered = self._target.wire not in REGROUPING
         origins = partial(ledger.origin_of, tenant)
-        restoration = Restoration(setup.carrier(tenant), remembered, origins, self._presumed(request))
+        restoration = Restoration(setup.carrier(tenant), remembered, origins, self._presumed(request), ordered)
         return restoration.apply(request, notices)
 
     def standpoint(self, request: Request) -> Standpoint:

@@ -11,7 +11,19 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from thinkwire.model import Closed, Event, Finished, LateSeal, Notices, OpaqueSeen, Opened, Seal, Sealed, ToolOpened
+from thinkwire.model import (
+    Closed,
+    Event,
+    Finished,
+    LateSeal,
+    Notices,
+    OpaqueSeen,
+    Opened,
+    Seal,
+    Sealed,
+    TextDelta,
+    ToolOpened,
+)
 from thinkwire.provenance.carrier import Carrier, Place
 
 NATIVE: dict[str, frozenset[str]] = {
@@ -30,6 +42,9 @@ MARKING = frozenset({"anthropic", "openai-responses"})
 KEEPING_IDS = frozenset({"openai-chat"})
 """Faces most of whose clients keep nothing of a call but its id, so that its seal must travel there as well."""
 
+REGROUPING = frozenset({"openai-chat", "ollama"})
+"""Wires whose messages have all thoughts in one place: each carrier says where its thought stood."""
+
 LAST_BLOCK_ANSWERS = frozenset({"anthropic"})
 """Faces whose agents take the last block for the answer (Claude Code 2.1.197, `-p`): nothing may stand behind the text
 there, so a seal of it leaves in front of the next block, or not at all."""
@@ -47,6 +62,9 @@ class Attribution:
         self._carrier = carrier
         self._trust = trust
         self._notices = notices
+        self._regroups = face in REGROUPING
+        self._characters = 0  # of text so far, where that counts
+        self._calls = 0
         self._native = trust in NATIVE.get(face, ())
         self._packs = face in KEEPING_IDS
         self._marks = face in MARKING and not self._native
@@ -57,15 +75,26 @@ class Attribution:
 
     def apply(self, events: list[Event]) -> list[Event]:
         if _SEEN.isdisjoint(map(type, events)):
+            if self._regroups:
+                for event in events:
+                    self._count(event)
             return events  # deltas, which is nearly all there is
         out: list[Event] = []
         for event in events:
             if self._waiting is not None and type(event) in _BEGINNINGS:
                 out += (Opened("thought"), Sealed(self._waiting, whole=True), Closed())
                 self._waiting = None
+            if self._regroups:
+                self._count(event)
             act = _ACTS.get(type(event))
             out += [event] if act is None else act(self, event)
         return out
+
+    def _count(self, event: Event) -> None:
+        if isinstance(event, TextDelta):
+            self._characters += len(event.text)
+        elif isinstance(event, ToolOpened):
+            self._calls += 1
 
     def _opened(self, event: Opened) -> list[Event]:
         self._place = "thought" if event.kind == "thought" else "text"
@@ -104,7 +133,8 @@ class Attribution:
         """The carrier in the seal's place: what kind it is decides where the face's wire puts it."""
         if self._native:
             return seal
-        return Seal(seal.kind, self._carrier.wrap(seal, self._trust, place), item_id=seal.item_id)
+        where = (self._characters, self._calls) if place == "thought" else (0, 0)
+        return Seal(seal.kind, self._carrier.wrap(seal, self._trust, place, *where), item_id=seal.item_id)
 
 
 _ACTS: dict[type, Callable[[Attribution, Any], list[Event]]] = {
