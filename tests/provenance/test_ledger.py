@@ -22,6 +22,7 @@ from thinkwire.model import (
 )
 from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import Ledger, Recording, Witness
+from thinkwire.provenance.projection import Standpoint, project
 from thinkwire.provenance.restoration import Restoration
 
 ME, YOU = b"me", b"you"
@@ -87,8 +88,7 @@ def test_a_seal_that_is_used_stays_and_others_go() -> None:
     for n in range(1000):
         ledger.note_seals(ME, "other", [f"seal {n}"])
         assert ledger.origin_of(ME, "kept") == "claude"
-    assert ledger.origin_of(ME, "seal 899") is None
-    assert ledger.origin_of(YOU, "kept") is None
+    assert ledger.origin_of(ME, "seal 899") == ledger.origin_of(YOU, "kept") == ""
 
 
 CHUNKS = [
@@ -112,8 +112,8 @@ def test_a_call_keeps_its_own_seal_and_those_of_its_thoughts() -> None:
         *(ToolOpened("c1", "f", seal=Seal("thought_signature", "C")), Closed(), ToolOpened("c2", "f"), Closed()),
     )
     assert ledger.find(ME, "c1") == (
-        Reasoning("one", Seal("signature", "S1", origin="here")),
-        Reasoning("two", Seal("signature", "S3", origin="here")),
+        Reasoning("one", Seal("signature", "S1", origin="here"), origin="here"),
+        Reasoning("two", Seal("signature", "S3", origin="here"), origin="here"),
     )
     assert ledger.seal_of(ME, "c1") == Seal("thought_signature", "C", origin="here")
     assert ledger.find(ME, "c2") == () and ledger.seal_of(ME, "c2") is None
@@ -133,7 +133,7 @@ def test_a_thought_beyond_the_bound_is_not_kept_in_part() -> None:
     assert ledger.find(ME, "c1") == () and len(ledger.recent) == 0
 
 
-def witnessed(*events: Event) -> dict[str, str | None]:
+def witnessed(*events: Event) -> dict[str, str]:
     ledger = Ledger()
     witness = Witness(ledger, ME, "there")
     witness.see(list(events))
@@ -143,7 +143,7 @@ def witnessed(*events: Event) -> dict[str, str | None]:
 
 def test_a_witness_joins_the_pieces_of_a_seal() -> None:
     a, b = Seal("signature", "A"), Seal("signature", "B")
-    nothing: dict[str, str | None] = dict.fromkeys(("A", "AB", "B", "C", "D"))
+    nothing: dict[str, str] = dict.fromkeys(("A", "AB", "B", "C", "D"), "")
     assert witnessed(Sealed(a, 0), Sealed(b, 0)) == nothing | {"AB": "there"}
     assert witnessed(Sealed(a, 0), Sealed(b, 1)) == nothing | {"A": "there", "B": "there"}
     assert witnessed(Sealed(a, 0), Closed(0), Sealed(b, 0)) == nothing | {"A": "there", "B": "there"}
@@ -171,14 +171,17 @@ def asked(ledger: Ledger, tenant: bytes) -> dict[str, object]:
         {"role": "model", "parts": [{"functionCall": call}]},
         {"role": "user", "parts": [{"functionResponse": result}]},
     ]
-    restoration = Restoration(Carrier(b"s", tenant), "here", lambda call_id: ledger.find(tenant, call_id))
+    restoration = Restoration(Carrier(b"s", tenant), lambda call_id: ledger.find(tenant, call_id))
+    rules = Rules(history="required", field="reasoning_content")
     there = translate_request(
         json.dumps({"contents": contents}).encode(),
         source="gemini",
         target="openai-chat",
         model="m",
-        rules=Rules(history="required", field="reasoning_content"),
-        restoration=restoration,
+        rules=rules,
+        history=lambda request, notices: project(
+            restoration.apply(request, notices), Standpoint(rules, "here"), notices
+        ),
     )
     message: dict[str, object] = json.loads(there.body)["messages"][1]
     return message

@@ -18,13 +18,14 @@ from thinkwire.gateway.counting import estimate_tokens, write_count
 from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
 from thinkwire.gateway.faces import Route, find_route
+from thinkwire.gateway.handover import Conversations
 from thinkwire.gateway.ledger_store import open_backing
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switches, session_of
 from thinkwire.gateway.writer import Send
 from thinkwire.model import Notices
-from thinkwire.provenance.recent import Recent
+from thinkwire.provenance.ledger import Ledger
 from thinkwire.upstream.pool import Pool
 from thinkwire.wires.registry import find_wire
 
@@ -48,16 +49,17 @@ class Gateway:
         self.switches = Switches() if switches is None else switches
         self.draining = False
         self._settings = settings
-        self._recent = Recent(settings.ledger.entries, settings.ledger.bytes)
         self.backing = open_backing(settings)
+        self._ledger = Ledger(settings.ledger.entries, settings.ledger.bytes, self.backing)
         self.apply()
         self.pool = Pool(settings.limits.connect)
+        self.conversations = Conversations()
         self.control = Control(self)
 
     def apply(self, settings: Settings | None = None) -> None:
         """From the next request on these settings count (the same, if none), with what was switched at runtime."""
         self._settings = self._settings if settings is None else settings
-        self.setup = Setup(self.switches.applied(self._settings), self._recent, self.backing)
+        self.setup = Setup(self.switches.applied(self._settings), self._ledger)
 
     def drain(self) -> None:
         """Ends every open request with an error in its own wire. For the end of the time that they were given."""
@@ -173,6 +175,8 @@ class Gateway:
                 except Fault as fault:
                     await _answer(send, fault.status, write_error(ask.route.wire, fault))
                     return
+        if setup.summarizes and ask.route.operation == "generate":
+            self.conversations.saw(ask, targets[0])
         exchange = Exchange(self, ask, setup, targets, send)
         self._exchanges.add(exchange)
         try:

@@ -6,22 +6,22 @@ sends the client's own bytes; everything else goes through the library's front d
 
 from __future__ import annotations
 
-from base64 import b64encode
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
 from thinkwire.configuration.settings import Settings
 from thinkwire.convert import Passage, StreamTranslator, TranslatedReply, translate_reply, translate_request
-from thinkwire.faults import bad_request
+from thinkwire.faults import WireFault, bad_request
 from thinkwire.gateway.asking import AUTHORIZATION, Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
+from thinkwire.gateway.history import Past, must_be_read
 from thinkwire.gateway.relay import Gathering, Passing, Relay
 from thinkwire.gateway.setup import Setup
 from thinkwire.model import Notice
-from thinkwire.provenance.attribution import NATIVE, Attribution
-from thinkwire.provenance.carrier import PREFIX, Carrier
+from thinkwire.provenance.attribution import NATIVE, Attribution, is_needed
+from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording, Witness
-from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import Offer
 from thinkwire.upstream.backend import PASSTHROUGH
 from thinkwire.upstream.pool import Place
@@ -35,19 +35,16 @@ _NOT_PASSED = {
 }
 """Headers of the client that are never passed on as they are, not even to its own wire."""
 
-_MARKS = (PREFIX.encode(), b64encode(PREFIX.encode()[:3]))
-"""Found in a body that may hold carriers, the second where they are base64 once more (Bedrock's hidden bytes). Only
-then is the history looked at for them."""
-
 _GATEWAY_KEY = b"x-thinkwire-key"
 _LOSSES = ("not_carried", "order_lost", "reasoning_withheld", "seal_withheld")
+_READ_AND_REFUSED = ("unsupported", "conflict")
 _COUNT_AT_START = ("anthropic",)
 """Faces that say the input's size before the upstream may have counted it."""
 
 
 class Plan(NamedTuple):
     """`passes`: the reply goes through as it comes. `offer` is how the tools were offered. `trust` is the domain of the
-    seals that come back."""
+    seals that come back, `actions` what was done to the thoughts of the history."""
 
     target: Target
     place: Place
@@ -63,6 +60,7 @@ class Plan(NamedTuple):
     carrier: Carrier | None = None
     trust: str = ""
     ledger: Ledger | None = None
+    actions: Mapping[str, int] = {}
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
@@ -99,7 +97,7 @@ class Plan(NamedTuple):
 
     def _passage(self, ask: Ask) -> Passage:
         attribution = None
-        if self.carrier is not None and self.trust not in NATIVE.get(ask.route.wire, ()):
+        if self.carrier is not None and is_needed(self.trust, ask.route.wire):
             attribution = partial(Attribution, self.carrier, self.trust, ask.route.wire)
         recording = None
         if self.ledger is not None and self.offer and ask.route.wire in FORGETFUL:
@@ -117,17 +115,27 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     head = target.head(ask.route.operation == "count", model, stream) + _key_header(header, key)
     head += _passed_headers(ask.headers, target) if same else _OWN_HEADERS[target.wire == "anthropic"]
     place = Place(target.host, target.port, target.tls, key)
-    changes = reading.marked or stream != ask.stream or ask.route.array or _may_carry(ask.body)
-    if same and model == ask.model and not changes:
-        request = _joined(target, head, ask.body)
-        plan = Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
-        return plan._replace(trust=reading.trust, ledger=setup.ledger)
-    return _converting(ask, target, setup, place, head, model, stream)
+    as_it_is = same and model == ask.model and stream == ask.stream and not reading.marked and not ask.route.array
+    if as_it_is and not must_be_read(ask, target, setup):
+        return _passing(ask, target, setup, place, head, model)
+    try:
+        return _converting(ask, target, setup, place, head, model, stream)
+    except WireFault as fault:
+        if as_it_is and fault.code not in _READ_AND_REFUSED:
+            return _passing(ask, target, setup, place, head, model)  # what cannot be read is the backend's to judge
+        raise
+
+
+def _passing(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str) -> Plan:
+    request, reading = _joined(target, head, ask.body), target.read(model)
+    plan = Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
+    return plan._replace(trust=reading.trust, ledger=setup.ledger)
 
 
 def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str, stream: bool) -> Plan:
     route, reading = ask.route, target.read(model)
     carrier = setup.carrier(ask.tenant)
+    past = Past(ask, target, model, setup)
     translated = translate_request(
         ask.body,
         source=route.wire,
@@ -136,7 +144,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         rules=reading.rules,
         asked_model=route.model,
         stream=stream if stream != ask.stream else route.stream,
-        restoration=_restoration(ask, setup, carrier, reading.trust),
+        history=past,
     )
     if setup.settings.thinking.strict:
         _refuse_losses(translated.notices)
@@ -157,6 +165,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         carrier,
         reading.trust,
         setup.ledger,
+        past.actions,
     )
 
 
@@ -165,15 +174,6 @@ def _refuse_losses(notices: list[Notice]) -> None:
     lost = dict.fromkeys(f"{notice.code} {notice.where}".strip() for notice in notices if notice.code in _LOSSES)
     if lost:
         raise bad_request(f"strict: the backend would not get all of this: {'; '.join(lost)}", "unsupported")
-
-
-def _restoration(ask: Ask, setup: Setup, carrier: Carrier, trust: str) -> Restoration | None:
-    remembered = partial(setup.ledger.find, ask.tenant) if ask.route.wire in FORGETFUL else None
-    return Restoration(carrier, trust, remembered) if remembered is not None or _may_carry(ask.body) else None
-
-
-def _may_carry(body: bytes) -> bool:
-    return any(mark in body for mark in _MARKS)
 
 
 def _joined(target: Target, head: bytes, body: bytes) -> bytes:

@@ -8,21 +8,28 @@ from thinkwire.configuration.settings import Settings
 from thinkwire.gateway.routing import Routes
 from thinkwire.gateway.secret import secret_of_this_machine
 from thinkwire.provenance.carrier import Carrier
-from thinkwire.provenance.ledger import Behind, Ledger
-from thinkwire.provenance.recent import Recent
+from thinkwire.provenance.ledger import Ledger
 from thinkwire.upstream.target import Target
 
 
 class Setup:
-    """Never changes; a reload makes a new one, which goes on with what is remembered: in memory, and in a store."""
+    """Never changes; a reload makes a new one, which goes on with what is remembered."""
 
-    def __init__(self, settings: Settings, recent: Recent, behind: Behind | None = None) -> None:
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
         self.settings = settings
         self.limits = settings.limits
         self.routes = Routes(settings)
-        self.targets = {name: Target(name, backend) for name, backend in settings.backends.items()}
+        mode = settings.thinking.mode
+        self.targets = {name: Target(name, backend, mode) for name, backend in settings.backends.items()}
+        self.summarizes = any(target.mode == "summarize" for target in self.targets.values())
+        domains: dict[str, set[str]] = {}
+        for target in self.targets.values():
+            domains.setdefault(target.wire, set()).add(target.read(target.backend.model or "").trust)
+        self.speakers = {wire: next(iter(those)) for wire, those in domains.items() if len(those) == 1}
+        """The trust domain of a wire, where all backends that speak it have the same."""
+        self.shared_wires = frozenset(domains) - frozenset(self.speakers)
         self.secret = settings.thinking.secret.encode() or secret_of_this_machine()
         self.carrier = lru_cache(maxsize=1024)(partial(Carrier, self.secret))
         """By caller."""
-        self.ledger = Ledger(secret=self.secret, recent=recent, behind=behind)
+        self.ledger = ledger.under(self.secret)
         self.keys = [key.encode() for key in settings.server.keys]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Literal, Protocol
@@ -49,17 +50,17 @@ _TENANTS = 1024  # whose keys are at hand
 FORGETFUL = frozenset({"openai-chat", "gemini", "ollama"})
 """Faces whose clients may drop thoughts in a tool loop (Gemini CLI 0.61 does, and most chat clients)."""
 
-Topic = Literal["call", "seal", "fact"]
-_PERSON: dict[Topic, bytes] = {"call": b"call", "seal": b"seal", "fact": b"fact"}
+FRESH = 1.0
+"""Seconds for which it counts that a topic has no fact."""
 
-Unknown = dict[bytes, bytes | None]
-"""Keys of which only a store can tell what is under them, in the order they were asked for, with what was answered."""
+Kind = Literal["call", "seal", "fact", "topic"]
+_PERSON: dict[Kind, bytes] = {"call": b"call", "seal": b"seal", "fact": b"fact", "topic": b"topic"}
 
 Learn = Callable[[Mapping[bytes, bytes]], bool]
-"""Takes what a store had; whether any of it is another answer than was given."""
+"""Takes what a store had; whether it has to be asked anew what was asked before."""
 
 Recalled = Callable[[bool | None], None]
-"""Told once: whether there is another answer now; None if the store could not be asked, or not in time."""
+"""Told once: whether to ask anew; None if the store could not be asked, or not in time."""
 
 
 class Behind(Protocol):
@@ -70,6 +71,27 @@ class Behind(Protocol):
     def settled(self, act: Callable[[], None]) -> None: ...
 
 
+class Question:
+    """What was asked of a ledger and only its store can tell: `unknown` keys, in the order in which they were asked for,
+    with the answers that were given. `unmarked`: a fact was to be written that may be there."""
+
+    __slots__ = ("unknown", "unmarked")
+
+    def __init__(self) -> None:
+        self.unknown: dict[bytes, bytes | None] = {}
+        self.unmarked = False
+
+
+class _Topics:
+    """Which topics have facts, as far as that is known, and of which it was said a moment ago that they have none."""
+
+    def __init__(self) -> None:
+        self.names: set[bytes] = set()
+        self.there: set[bytes] = set()
+        self.checked: set[bytes] = set()
+        self.checked_at = 0.0
+
+
 class _Thought(msgspec.Struct, frozen=True, array_like=True):
     """Texts as bytes: half a surrogate pair is none that msgpack could write."""
 
@@ -77,6 +99,7 @@ class _Thought(msgspec.Struct, frozen=True, array_like=True):
     seal: _Seal | None
     visible: bool
     item_id: str | None
+    origin: str
 
 
 class _Seal(msgspec.Struct, frozen=True, array_like=True):
@@ -99,23 +122,26 @@ _decode_call = msgspec.msgpack.Decoder(_Call).decode
 
 
 class Ledger:
-    """`secret` is the gateway's. Ledgers with the same `recent` and the same secret are the same."""
+    """At most so many `entries` and so many bytes (`size`) in memory, and the store `behind` it."""
 
     def __init__(
-        self,
-        entries: int = ENTRIES,
-        size: int = SIZE,
-        *,
-        secret: bytes = b"",
-        recent: Recent | None = None,
-        behind: Behind | None = None,
+        self, entries: int = ENTRIES, size: int = SIZE, behind: Behind | None = None, secret: bytes = b""
     ) -> None:
-        self.recent = Recent(entries, size) if recent is None else recent
-        self._secret = secret
+        self.recent = Recent(entries, size)
         self._behind = behind
+        self._topics = _Topics()
+        self._question: Question | None = None
+        self._take(secret)
+
+    def under(self, secret: bytes) -> Ledger:
+        """The same, as seen with this secret: what was kept under another one is not found."""
+        other = copy(self)
+        other._take(secret)
+        return other
+
+    def _take(self, secret: bytes) -> None:
         self._proving = hmac.digest(secret, b"thinkwire ledger value", "sha256")
-        self._key_of = lru_cache(maxsize=_TENANTS)(self._tenant_key)
-        self._unknown: Unknown | None = None
+        self._key_of = lru_cache(maxsize=_TENANTS)(partial(_tenant_key, secret))
 
     # ---- calls ---------------------------------------------------------------------------------------------------
 
@@ -145,46 +171,67 @@ class Ledger:
         for data in seals:
             self._put(self._key(tenant, "seal", data), trust.encode())
 
-    def origin_of(self, tenant: bytes, data: str) -> str | None:
-        """The domain of a seal that this caller was given as it came; None if we did not see it."""
+    def origin_of(self, tenant: bytes, data: str) -> str:
+        """The domain of a seal that this caller was given as it came; empty if we did not see it."""
         found = self._get(self._key(tenant, "seal", data))
-        return None if found is None else found.decode()
+        return "" if found is None else found.decode()
 
     # ---- facts ---------------------------------------------------------------------------------------------------
 
     def mark(self, tenant: bytes, topic: str, name: str, value: bytes) -> None:
-        """A small fact about something of this caller's: the last one counts."""
-        self._put(self._key(tenant, "fact", f"{len(topic)}:{topic}{name}"), value)
+        """A small fact about something of this caller's: the last one counts. While it is asked what the store knows of
+        it, nothing is written: whoever marks for want of a fact must see first that there is none."""
+        key = self._key(tenant, "fact", f"{len(topic)}:{topic}{name}")
+        if self._question is not None and key in self._question.unknown:
+            self._question.unmarked = True
+            return
+        self._put(key, value)
+        flag = self._key(b"", "topic", topic)
+        self._topics.there.add(flag)
+        self._put(flag, b"")
 
     def look(self, tenant: bytes, topic: str, name: str) -> bytes | None:
         """Where there is a store, it is always asked: facts change, and others may have changed them."""
         key = self._key(tenant, "fact", f"{len(topic)}:{topic}{name}")
         found = self.recent.get(key)
-        if self._unknown is not None:
-            self._unknown[key] = found
+        if self._question is not None:
+            self._question.unknown[key] = found
         return found
+
+    def has(self, topic: str) -> bool:
+        """Whether there is any fact of this topic, of whomever. That there is none is asked once in a while."""
+        flag = self._key(b"", "topic", topic)
+        if flag in self._topics.there:
+            return True
+        if self._question is not None and flag not in self._topics.checked:
+            self._topics.names.add(flag)
+            self._topics.checked.add(flag)
+            self._question.unknown[flag] = None
+        return False
 
     # ---- the store -----------------------------------------------------------------------------------------------
 
-    def asking(self) -> AbstractContextManager[Unknown]:
-        """Notes meanwhile what was asked for and only the store can tell."""
-        return nullcontext({}) if self._behind is None else self._noting()
+    def asking(self, now: float = 0.0) -> AbstractContextManager[Question]:
+        """Notes meanwhile what was asked for and only the store can tell. `now` is any clock in seconds."""
+        return nullcontext(Question()) if self._behind is None else self._noting(now)
 
     @contextmanager
-    def _noting(self) -> Iterator[Unknown]:
-        unknown: Unknown = {}
-        self._unknown = unknown
+    def _noting(self, now: float) -> Iterator[Question]:
+        if now - self._topics.checked_at >= FRESH:
+            self._topics.checked_at = now
+            self._topics.checked.clear()
+        self._question = question = Question()
         try:
-            yield unknown
+            yield question
         finally:
-            self._unknown = None
+            self._question = None
 
-    def recall(self, unknown: Unknown, done: Recalled) -> None:
+    def recall(self, question: Question, done: Recalled) -> None:
         """Asks the store for all of it at once."""
         if self._behind is None:
             done(False)
         else:
-            self._behind.fetch(unknown, partial(self._learn, unknown), done)
+            self._behind.fetch(question.unknown, partial(self._learn, question), done)
 
     def settled(self, act: Callable[[], None]) -> None:
         """Acts as soon as what was kept until now can be found by others, which is at once where there are none."""
@@ -193,14 +240,16 @@ class Ledger:
         else:
             self._behind.settled(act)
 
-    def _learn(self, unknown: Unknown, found: Mapping[bytes, bytes]) -> bool:
-        new = False
+    def _learn(self, question: Question, found: Mapping[bytes, bytes]) -> bool:
+        anew = question.unmarked
         for key, value in found.items():
             payload = value[_PROOF:]
             if hmac.compare_digest(value[:_PROOF], self._proof(key, payload)):
                 self.recent.put(key, payload)
-                new = new or unknown.get(key) != payload
-        return new
+                anew = anew or question.unknown[key] != payload
+                if key in self._topics.names:
+                    self._topics.there.add(key)
+        return anew
 
     # ---- entries -------------------------------------------------------------------------------------------------
 
@@ -211,19 +260,20 @@ class Ledger:
 
     def _get(self, key: bytes) -> bytes | None:
         found = self.recent.get(key)
-        if found is None and self._unknown is not None:
-            self._unknown[key] = None
+        if found is None and self._question is not None:
+            self._question.unknown[key] = None
         return found
 
-    def _key(self, tenant: bytes, topic: Topic, name: str) -> bytes:
+    def _key(self, tenant: bytes, kind: Kind, name: str) -> bytes:
         key = self._key_of(tenant)
-        return blake2b(_bytes(name), key=key, person=_PERSON[topic], digest_size=32).digest()
-
-    def _tenant_key(self, tenant: bytes) -> bytes:
-        return hmac.digest(self._secret, b"thinkwire ledger " + tenant, "sha256")
+        return blake2b(_bytes(name), key=key, person=_PERSON[kind], digest_size=32).digest()
 
     def _proof(self, key: bytes, payload: bytes) -> bytes:
         return blake2b(key + payload, key=self._proving, digest_size=_PROOF).digest()
+
+
+def _tenant_key(secret: bytes, tenant: bytes) -> bytes:
+    return hmac.digest(secret, b"thinkwire ledger " + tenant, "sha256")
 
 
 def _bytes(text: str) -> bytes:
@@ -235,11 +285,12 @@ def _text(data: bytes) -> str:
 
 
 def _written_thought(thought: Reasoning) -> _Thought:
-    return _Thought(_bytes(thought.text), _written_seal(thought.seal), thought.visible, thought.item_id)
+    return _Thought(_bytes(thought.text), _written_seal(thought.seal), thought.visible, thought.item_id, thought.origin)
 
 
 def _read_thought(thought: _Thought) -> Reasoning:
-    return Reasoning(_text(thought.text), _read_seal(thought.seal), thought.visible, item_id=thought.item_id)
+    seal = _read_seal(thought.seal)
+    return Reasoning(_text(thought.text), seal, thought.visible, item_id=thought.item_id, origin=thought.origin)
 
 
 def _written_seal(seal: Seal | None) -> _Seal | None:
@@ -300,7 +351,7 @@ class Recording:
 
     def _close(self) -> None:
         if self._parts is not None:
-            self._thoughts.append(Reasoning("".join(self._parts), self._seal))
+            self._thoughts.append(Reasoning("".join(self._parts), self._seal, origin=self._trust))
             self._places.append(self._blocks - 1)
         self._parts = None
 

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 import pytest
-from tests.provenance.stores.asking import asked, kept, recalled, run
+from tests.provenance.stores.asking import recalled, run
 from tests.provenance.stores.scripted import Scripted
 
+from thinkwire.gateway.recalling import ask_ledger, settle_ledger
 from thinkwire.model import Reasoning
 from thinkwire.provenance.ledger import Ledger
-from thinkwire.provenance.recent import Recent
 from thinkwire.provenance.stores import backing as module
 from thinkwire.provenance.stores.backing import Backing
 from thinkwire.provenance.stores.store import StoreError
@@ -34,7 +34,7 @@ class Rig:
         self.counts[outcome] = self.counts.get(outcome, 0) + entries
 
     def ledger(self) -> Ledger:
-        return Ledger(recent=Recent(100_000, 1 << 30), behind=self.backing)
+        return Ledger(behind=self.backing)
 
     async def until(self, holds: Callable[[], object]) -> None:
         while not holds():
@@ -51,10 +51,10 @@ def test_all_that_is_asked_for_is_one_batch(rig: Rig) -> None:
         writer = rig.ledger()
         for number in range(5):
             writer.keep(ME, str(number), WHY)
-        await kept(writer)
+        await settle_ledger(writer)
         assert rig.store.given == [5]
         reader = rig.ledger()
-        found = await asked(reader, lambda: [reader.find(ME, str(number)) for number in range(7)])
+        found = await ask_ledger(reader, lambda: [reader.find(ME, str(number)) for number in range(7)])
         assert found == [WHY] * 5 + [()] * 2
         assert rig.store.asked == [7]
         assert rig.counts == {"written": 5, "found": 5, "absent": 2}
@@ -71,15 +71,15 @@ def test_what_the_store_says_counts_only_with_our_proof(rig: Rig) -> None:
         writer = rig.ledger()
         writer.keep(ME, "a", WHY)
         writer.keep(ME, "b", [Reasoning("other")])
-        await kept(writer)
+        await settle_ledger(writer)
         first, second = rig.store.there
         rig.store.there[first] = rig.store.there[second]
         reader = rig.ledger()
-        assert await asked(reader, lambda: reader.find(ME, "a")) == ()
+        assert await ask_ledger(reader, lambda: reader.find(ME, "a")) == ()
         for forged in (b"", b"short", bytes(100), rig.store.there[second][:-1]):
             rig.store.there[second] = forged
             reader = rig.ledger()
-            assert await asked(reader, lambda: reader.find(ME, "b")) == ()  # noqa: B023
+            assert await ask_ledger(reader, lambda: reader.find(ME, "b")) == ()  # noqa: B023
         await rig.backing.close()
 
     run(test())
@@ -87,11 +87,11 @@ def test_what_the_store_says_counts_only_with_our_proof(rig: Rig) -> None:
 
 def test_a_dump_of_the_store_names_nobody(rig: Rig) -> None:
     async def test() -> None:
-        ledger = Ledger(secret=b"SECRET", recent=Recent(10, 1 << 20), behind=rig.backing)
+        ledger = Ledger(behind=rig.backing, secret=b"SECRET")
         ledger.keep(b"sk-CALLER", "call_ID", WHY)
         ledger.note_seals(b"sk-CALLER", "claude", ["SEALED"])
         ledger.mark(b"sk-CALLER", "TOPIC", "NAME", b"x")
-        await kept(ledger)
+        await settle_ledger(ledger)
         dump = b"".join(key + value for key, value in rig.store.there.items())
         for word in (b"CALLER", b"call_ID", b"SEALED", b"TOPIC", b"NAME", b"SECRET"):
             assert word not in dump
@@ -104,14 +104,14 @@ def test_a_late_answer_costs_the_deadline_and_is_there_the_next_time(rig: Rig) -
     async def test() -> None:
         writer = rig.ledger()
         writer.keep(ME, "a", WHY)
-        await kept(writer)
+        await settle_ledger(writer)
         rig.store.slow = 3 * DEADLINE
         reader = rig.ledger()
-        with reader.asking() as unknown:
+        with reader.asking() as question:
             assert reader.find(ME, "a") == ()
         loop = asyncio.get_running_loop()
         began = loop.time()
-        assert await recalled(reader, unknown) is None
+        assert await recalled(reader, question) is None
         assert DEADLINE * 0.9 <= loop.time() - began < 2.5 * DEADLINE
         await rig.until(lambda: "found" in rig.counts)
         assert reader.find(ME, "a") == WHY
@@ -126,16 +126,16 @@ def test_a_lost_store_is_not_asked_and_comes_back_by_itself(rig: Rig, fault: str
     async def test() -> None:
         ledger = rig.ledger()
         rig.store.slow, rig.store.broken = (10 * DEADLINE, False) if fault == "slow" else (0, True)
-        with ledger.asking() as unknown:
+        with ledger.asking() as question:
             ledger.find(ME, "a")
         for _ in range(module.FAILURES):
-            assert await recalled(ledger, unknown) is None
+            assert await recalled(ledger, question) is None
         assert not rig.backing.available
         assert rig.said == ["ledger_store_lost"]
         loop = asyncio.get_running_loop()
         began = loop.time()
         for _ in range(1000):
-            assert await recalled(ledger, unknown) is None
+            assert await recalled(ledger, question) is None
         assert loop.time() - began < 1, "nobody waits for a store that is lost"
         ledger.keep(ME, "meanwhile", WHY)
         settled: list[bool] = []
@@ -146,7 +146,7 @@ def test_a_lost_store_is_not_asked_and_comes_back_by_itself(rig: Rig, fault: str
         assert rig.said == ["ledger_store_lost", "ledger_store_found"]
         await rig.until(lambda: rig.store.there)
         reader = rig.ledger()
-        assert await asked(reader, lambda: reader.find(ME, "meanwhile")) == WHY
+        assert await ask_ledger(reader, lambda: reader.find(ME, "meanwhile")) == WHY
         assert "lost" not in rig.counts
         await rig.backing.close()
 
@@ -156,13 +156,13 @@ def test_a_lost_store_is_not_asked_and_comes_back_by_itself(rig: Rig, fault: str
 def test_one_failure_is_forgotten_with_the_next_answer(rig: Rig) -> None:
     async def test() -> None:
         ledger = rig.ledger()
-        with ledger.asking() as unknown:
+        with ledger.asking() as question:
             ledger.find(ME, "a")
         for _ in range(3 * module.FAILURES):
             rig.store.broken = True
-            assert await recalled(ledger, unknown) is None
+            assert await recalled(ledger, question) is None
             rig.store.broken = False
-            assert await recalled(ledger, unknown) is False
+            assert await recalled(ledger, question) is False
         assert rig.said == []
         await rig.backing.close()
 
@@ -174,9 +174,9 @@ def test_a_store_that_is_always_late_is_lost_although_it_answers(rig: Rig) -> No
         ledger = rig.ledger()
         rig.store.slow = 1.5 * DEADLINE
         for number in range(module.FAILURES):
-            with ledger.asking() as unknown:
+            with ledger.asking() as question:
                 ledger.find(ME, str(number))
-            assert await recalled(ledger, unknown) is None
+            assert await recalled(ledger, question) is None
             await asyncio.sleep(DEADLINE)
         assert rig.said[0] == "ledger_store_lost"
         await rig.backing.close()
@@ -202,7 +202,7 @@ def test_a_batch_that_is_refused_again_and_again_is_given_up(rig: Rig) -> None:
         await rig.until(lambda: rig.backing.available)
         rig.store.put = put  # type: ignore[method-assign]
         ledger.keep(ME, "good", WHY)
-        await kept(ledger)
+        await settle_ledger(ledger)
         assert len(rig.store.there) == 1
         assert rig.said.count("ledger_store_lost") == module.TRIES
         await rig.backing.close()
@@ -227,7 +227,7 @@ def test_the_queue_is_bounded_and_the_oldest_are_given_up(rig: Rig, monkeypatch:
         rig.store.broken = False
         await rig.until(lambda: len(rig.store.there) == 3)
         reader = rig.ledger()
-        assert len((await asked(reader, lambda: reader.find(ME, "999")))[0].text) == 30_000
+        assert len((await ask_ledger(reader, lambda: reader.find(ME, "999")))[0].text) == 30_000
         await rig.backing.close()
 
     run(test())
@@ -240,7 +240,7 @@ def test_who_waits_until_it_is_kept_waits_no_longer_than_the_deadline(rig: Rig) 
         ledger.keep(ME, "a", WHY)
         loop = asyncio.get_running_loop()
         began = loop.time()
-        await kept(ledger)
+        await settle_ledger(ledger)
         assert DEADLINE * 0.9 <= loop.time() - began < 4 * DEADLINE
         rig.store.slow = 0
         await rig.backing.close()
@@ -258,7 +258,7 @@ def test_only_what_was_written_before_is_waited_for(rig: Rig, monkeypatch: pytes
         ledger.settled(lambda: there.append(len(rig.store.there)))
         for number in range(3, 9):
             ledger.keep(ME, str(number), WHY)
-        await kept(ledger)
+        await settle_ledger(ledger)
         assert there == [4]
         assert rig.store.given == [2, 2, 2, 2, 1]
         ledger.settled(lambda: there.append(0))
@@ -272,11 +272,11 @@ def test_what_is_still_in_the_queue_is_newer_than_what_the_store_says(rig: Rig) 
     async def test() -> None:
         ledger = rig.ledger()
         ledger.mark(ME, "topic", "fact", b"old")
-        await kept(ledger)
+        await settle_ledger(ledger)
         rig.store.slow = DEADLINE / 2
         ledger.mark(ME, "topic", "fact", b"new")
         for _ in range(2):
-            assert await asked(ledger, lambda: ledger.look(ME, "topic", "fact")) == b"new"
+            assert await ask_ledger(ledger, lambda: ledger.look(ME, "topic", "fact")) == b"new"
             await asyncio.sleep(0.001)
         await rig.backing.close()
 
@@ -289,15 +289,61 @@ def test_two_who_ask_at_once_are_both_told(rig: Rig) -> None:
     async def test() -> None:
         writer = rig.ledger()
         writer.keep(ME, "a", WHY)
-        await kept(writer)
+        await settle_ledger(writer)
         reader = rig.ledger()
         answers: list[bool | None] = []
         for _ in range(2):
-            with reader.asking() as unknown:
+            with reader.asking() as question:
                 assert reader.find(ME, "a") == ()
-            reader.recall(unknown, answers.append)
+            reader.recall(question, answers.append)
         await rig.until(lambda: len(answers) == 2)
         assert answers == [True, True]
+        await rig.backing.close()
+
+    run(test())
+
+
+def test_that_a_topic_has_facts_is_known_everywhere_within_a_second(rig: Rig) -> None:
+    async def has(ledger: Ledger, now: float) -> bool | None:
+        with ledger.asking(now) as question:
+            if ledger.has("topic"):
+                return True
+        return await recalled(ledger, question) if question.unknown else None
+
+    async def test() -> None:
+        here, there = rig.ledger(), rig.ledger()
+        assert await has(there, 10.0) is False
+        here.mark(ME, "topic", "name", b"x")
+        await settle_ledger(here)
+        assert await has(here, 10.0) is True
+        assert await has(there, 10.9) is None, "not asked again so soon"
+        assert await has(there, 11.1) is True
+        assert there.has("topic")
+        assert there.under(b"").has("topic") and not there.under(b"other").has("topic")
+        await rig.backing.close()
+
+    run(test())
+
+
+def test_who_marks_for_want_of_a_fact_sees_first_that_there_is_none(rig: Rig) -> None:
+    """Where a conversation began, say: the first who knows counts, whoever asks next."""
+
+    def home(ledger: Ledger, here: bytes) -> bytes:
+        found = ledger.look(ME, "home", "conversation")
+        if found is None:
+            ledger.mark(ME, "home", "conversation", here)
+        return found or here
+
+    async def test() -> None:
+        one, two = rig.ledger(), rig.ledger()
+        assert await ask_ledger(one, lambda: home(one, b"one")) == b"one"
+        await settle_ledger(one)
+        assert await ask_ledger(two, lambda: home(two, b"two")) == b"one"
+        rig.store.broken = True
+        three = rig.ledger()
+        assert await ask_ledger(three, lambda: home(three, b"three")) == b"three"
+        rig.store.broken = False
+        assert await ask_ledger(three, lambda: home(three, b"three")) == b"one", "nothing was written unasked"
         await rig.backing.close()
 
     run(test())
@@ -307,10 +353,10 @@ def test_a_fact_that_is_as_it_was_is_nothing_new(rig: Rig) -> None:
     async def test() -> None:
         ledger = rig.ledger()
         ledger.mark(ME, "topic", "fact", b"x")
-        await kept(ledger)
-        with ledger.asking() as unknown:
+        await settle_ledger(ledger)
+        with ledger.asking() as question:
             ledger.look(ME, "topic", "fact")
-        assert await recalled(ledger, unknown) is False
+        assert await recalled(ledger, question) is False
         assert rig.store.asked == [1]
         await rig.backing.close()
 
@@ -321,9 +367,11 @@ def test_a_history_of_made_up_calls_is_not_asked_for_whole(rig: Rig) -> None:
     async def test() -> None:
         ledger = rig.ledger()
         ledger.keep(ME, "newest", WHY)
-        await kept(ledger)
+        await settle_ledger(ledger)
         ledger = rig.ledger()
-        found = await asked(ledger, lambda: [ledger.find(ME, call) for call in (*map(str, range(50_000)), "newest")])
+        found = await ask_ledger(
+            ledger, lambda: [ledger.find(ME, call) for call in (*map(str, range(50_000)), "newest")]
+        )
         assert found[-1] == WHY
         assert rig.store.asked == [module.KEYS]
         await rig.backing.close()
@@ -337,9 +385,9 @@ def test_more_questions_than_the_store_keeps_up_with_are_not_asked(rig: Rig) -> 
         rig.store.slow = DEADLINE / 2
         answers: list[bool | None] = []
         for number in range(200):
-            with ledger.asking() as unknown:
+            with ledger.asking() as question:
                 ledger.find(ME, str(number))
-            ledger.recall(unknown, answers.append)
+            ledger.recall(question, answers.append)
         await rig.until(lambda: len(answers) == 200)
         assert answers.count(None) == 200 - module.ASKING
         assert rig.backing.available

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.provenance.stores.asking import PATIENCE, asked, kept, run
+from tests.provenance.stores.asking import PATIENCE, run
 from tests.provenance.stores.servers import KINDS, StoreServer
 
+from thinkwire.gateway.recalling import ask_ledger, settle_ledger
 from thinkwire.model import Reasoning, Seal
 from thinkwire.provenance.ledger import Ledger
-from thinkwire.provenance.recent import Recent
 from thinkwire.provenance.stores.backing import Backing
 from thinkwire.provenance.stores.sqlite import SqliteStore
 from thinkwire.provenance.stores.store import Store
@@ -51,7 +51,7 @@ async def processes(place: object) -> AsyncIterator[Over]:
         if place is None:
             return Ledger(secret=secret)
         backings.append(Backing(store_at(place), PATIENCE))
-        return Ledger(secret=secret, recent=Recent(1000, 1 << 26), behind=backings[-1])
+        return Ledger(behind=backings[-1], secret=secret)
 
     yield process
     for backing in backings:
@@ -70,11 +70,11 @@ def test_what_is_kept_is_found_as_it_was(place: object) -> None:
         async with processes(place) as process:
             ledger = process()
             ledger.keep(ME, "call_1", THOUGHTS, SEAL)
-            await kept(ledger)
+            await settle_ledger(ledger)
             reader = ledger if place is None else process()
-            assert await asked(reader, lambda: reader.find(ME, "call_1")) == THOUGHTS
+            assert await ask_ledger(reader, lambda: reader.find(ME, "call_1")) == THOUGHTS
             assert reader.seal_of(ME, "call_1") == SEAL
-            assert await asked(reader, lambda: reader.find(ME, "call_2")) == ()
+            assert await ask_ledger(reader, lambda: reader.find(ME, "call_2")) == ()
 
     run(test())
 
@@ -82,9 +82,9 @@ def test_what_is_kept_is_found_as_it_was(place: object) -> None:
 def test_memory_alone_is_gone_with_its_process() -> None:
     first, second = Ledger(secret=b"s"), Ledger(secret=b"s")
     first.keep(ME, "c", THOUGHTS)
-    with second.asking() as unknown:
+    with second.asking() as question:
         assert second.find(ME, "c") == ()
-    assert not unknown, "there is nobody to ask"
+    assert not question.unknown, "there is nobody to ask"
 
 
 def test_a_large_value_comes_back_whole(place: object) -> None:
@@ -93,9 +93,9 @@ def test_a_large_value_comes_back_whole(place: object) -> None:
             ledger = process()
             text = "\0\ud83d é" * 200_000  # beyond 1 MB
             ledger.keep(ME, "large", [Reasoning(text)])
-            await kept(ledger)
+            await settle_ledger(ledger)
             reader = ledger if place is None else process()
-            assert await asked(reader, lambda: reader.find(ME, "large")) == (Reasoning(text),)
+            assert await ask_ledger(reader, lambda: reader.find(ME, "large")) == (Reasoning(text),)
 
     run(test())
 
@@ -108,10 +108,10 @@ def test_any_name_and_any_bytes(place: object, name: str, value: bytes) -> None:
             ledger = process()
             ledger.mark(ME, "topic", name, value)
             ledger.note_seals(ME, "claude", [name])
-            await kept(ledger)
+            await settle_ledger(ledger)
             reader = ledger if place is None else process()
-            assert await asked(reader, lambda: reader.look(ME, "topic", name)) == value
-            assert await asked(reader, lambda: reader.origin_of(ME, name)) == "claude"
+            assert await ask_ledger(reader, lambda: reader.look(ME, "topic", name)) == value
+            assert await ask_ledger(reader, lambda: reader.origin_of(ME, name)) == "claude"
 
     run(test())
 
@@ -123,12 +123,12 @@ def test_one_caller_never_finds_what_another_was_told(place: object) -> None:
             ledger.keep(ME, "mine", THOUGHTS, SEAL)
             ledger.note_seals(ME, "claude", ["SEAL"])
             ledger.mark(ME, "repaired", "conversation", b"yes")
-            await kept(ledger)
+            await settle_ledger(ledger)
             readers = [ledger, process(), process(b"another secret")]
             for reader, who in zip(readers, (YOU, YOU, ME), strict=True):
-                assert await asked(reader, lambda r=reader, w=who: r.find(w, "mine")) == ()  # type: ignore[misc]
-                assert await asked(reader, lambda r=reader, w=who: r.origin_of(w, "SEAL")) is None  # type: ignore[misc]
-                assert await asked(reader, lambda r=reader, w=who: r.look(w, "repaired", "conversation")) is None  # type: ignore[misc]
+                assert await ask_ledger(reader, lambda r=reader, w=who: r.find(w, "mine")) == ()  # type: ignore[misc]
+                assert await ask_ledger(reader, lambda r=reader, w=who: r.origin_of(w, "SEAL")) == ""  # type: ignore[misc]
+                assert await ask_ledger(reader, lambda r=reader, w=who: r.look(w, "repaired", "conversation")) is None  # type: ignore[misc]
             assert ledger.look(ME, "repaired", "onversation") is None
 
     run(test())
@@ -149,8 +149,8 @@ def test_a_fact_that_another_process_changed_is_seen(place: object) -> None:
             for value in (b"1", b"2", b"3"):
                 writer, reader = (one, two) if value != b"2" else (two, one)
                 writer.mark(ME, "topic", "fact", value)
-                await kept(writer)
-                assert await asked(reader, lambda r=reader: r.look(ME, "topic", "fact")) == value  # type: ignore[misc]
+                await settle_ledger(writer)
+                assert await ask_ledger(reader, lambda r=reader: r.look(ME, "topic", "fact")) == value  # type: ignore[misc]
 
     run(test())
 
@@ -160,10 +160,10 @@ def test_what_is_known_is_not_asked_again(place: object) -> None:
         async with processes(place) as process:
             ledger = process()
             ledger.keep(ME, "known", THOUGHTS)
-            with ledger.asking() as unknown:
+            with ledger.asking() as question:
                 ledger.find(ME, "known")
-            assert not unknown
+            assert not question.unknown
             ledger.find(ME, "outside")
-            assert not unknown
+            assert not question.unknown
 
     run(test())
