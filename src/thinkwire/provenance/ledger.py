@@ -72,8 +72,8 @@ class Behind(Protocol):
 
 
 class Question:
-    """What was asked of a ledger and only its store can tell: `unknown` keys, in the order in which they were asked for,
-    with the answers that were given. `unmarked`: a fact was to be written that may be there."""
+    """What was asked of a ledger and only its store can tell: `unknown` keys, in the order of the questions, with the
+    answers that were given. `unmarked`: a fact was to be written that may be there."""
 
     __slots__ = ("unknown", "unmarked")
 
