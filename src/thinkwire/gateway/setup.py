@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from thinkwire.configuration.settings import Settings
 from thinkwire.gateway.routing import Routes
 from thinkwire.gateway.secret import secret_of_this_machine
+from thinkwire.provenance.attribution import NATIVE
 from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import Ledger
 from thinkwire.upstream.target import Target
@@ -28,6 +29,9 @@ class Setup:
         self.speakers = {wire: next(iter(those)) for wire, those in domains.items() if len(those) == 1}
         """The trust domain of a wire, where all backends that speak it have the same."""
         self.shared_wires = frozenset(domains) - frozenset(self.speakers)
+        native = {wire: those & NATIVE.get(wire, frozenset()) for wire, those in domains.items()}
+        self.natives = {wire: next(iter(those)) for wire, those in native.items() if len(those) == 1}
+        """The domain whose seals a wire's clients get bare, where one backend of it has that."""
         self.secret = settings.thinking.secret.encode() or secret_of_this_machine()
         self.carrier = lru_cache(maxsize=1024)(partial(Carrier, self.secret))
         """By caller."""
