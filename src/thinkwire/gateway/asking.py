@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -13,6 +14,17 @@ Headers = list[tuple[bytes, bytes]]
 AUTHORIZATION = b"authorization"
 _CREDENTIALS = (b"x-thinkwire-key", b"x-api-key", b"x-goog-api-key")
 _BEARER = b"bearer "
+
+
+class Head(NamedTuple):
+    """A request without its body. `path` is as it was written; `client` is the address that it came from, if the server
+    tells."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Headers
+    client: str | None
 
 
 class _Peek(msgspec.Struct):

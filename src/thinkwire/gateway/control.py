@@ -16,15 +16,16 @@ keys one of them must be shown. Health is open to everybody and says nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
 from thinkwire.configuration.settings import Settings
-from thinkwire.gateway.asking import Headers, read_credentials
+from thinkwire.gateway.answer import Answer
+from thinkwire.gateway.asking import Head, read_credentials
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switch, Switches
 from thinkwire.names import is_loopback
@@ -33,10 +34,8 @@ from thinkwire.provenance.projection import MODES
 PREFIX = "/_thinkwire/"
 BODY = 16 * 1024
 METRICS_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
-_JSON = b"application/json"
+_NO_STORE = ((b"cache-control", b"no-store"),)
 
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Said = Callable[..., None]
 
 
@@ -63,12 +62,6 @@ class Controlled(Protocol):
     def open(self) -> int: ...
     def apply(self, settings: Settings | None = None) -> None: ...
     def admits(self, credentials: tuple[tuple[bytes, bytes], ...]) -> bool: ...
-
-
-class Answer(NamedTuple):
-    status: int
-    body: bytes
-    kind: bytes = _JSON
 
 
 class _Backend(msgspec.Struct, forbid_unknown_fields=True):
@@ -107,15 +100,15 @@ class Control:
 
     # ---- HTTP ----------------------------------------------------------------------------------------------------
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        answer = self._health(scope["path"]) or self._refusal(scope)
-        if answer is None:
-            body = await _read_body(receive)
-            answer = self._answer(scope["method"], scope["path"], body)
-        head = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
-        head.append((b"cache-control", b"no-store"))
-        await send({"type": "http.response.start", "status": answer.status, "headers": head})
-        await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+    def refusal(self, head: Head) -> Answer | None:
+        """What is said without a look at the body."""
+        answer = self._health(head.path) or self._refusal(head)
+        return None if answer is None else answer._replace(headers=_NO_STORE)
+
+    def answer(self, head: Head, body: bytes) -> Answer:
+        if len(body) > BODY:
+            return _problem(400, f"the body is larger than {BODY} bytes")._replace(headers=_NO_STORE, closes=True)
+        return self._answer(head.method, head.path, body)._replace(headers=_NO_STORE)
 
     def _answer(self, method: str, path: str, body: bytes) -> Answer:
         match method, path:
@@ -144,14 +137,13 @@ class Control:
 
     # ---- who may ask ---------------------------------------------------------------------------------------------
 
-    def _refusal(self, scope: MutableMapping[str, Any]) -> Answer | None:
-        headers: Headers = scope["headers"]
+    def _refusal(self, head: Head) -> Answer | None:
+        headers = head.headers
         if self._gateway.setup.keys:
             if self._gateway.admits(read_credentials(headers, b"")):
                 return None
             return _problem(401, "this needs one of the server's keys")
-        client = scope.get("client")
-        if client is not None and not is_loopback(client[0]):
+        if head.client is not None and not is_loopback(head.client):
             return _problem(403, "without server keys only this machine may ask")
         named = {name: value.decode("latin-1") for name, value in headers}
         host = _host_of("//" + named.get(b"host", ""))
@@ -249,14 +241,3 @@ def _json(status: int, value: Any) -> Answer:
 
 def _problem(status: int, message: str) -> Answer:
     return _json(status, {"error": message})
-
-
-async def _read_body(receive: Receive) -> bytes:
-    """What there is of the body, not more than `BODY`: nothing longer can be read anyway."""
-    body = b""
-    while len(body) <= BODY:
-        message = await receive()
-        body += message.get("body", b"")
-        if not message.get("more_body", False):
-            break
-    return body[: BODY + 1]
