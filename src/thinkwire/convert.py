@@ -138,6 +138,8 @@ class StreamTranslator:
         self._stages = _Stages(self._notices, source, markup, model, tools, passage)
         self._input_tokens = passage.input_tokens
         self.ending: Finished | Failed | None = None
+        self.complete = False
+        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
         self._by_lines = wire.by_lines
         self._held: list[bytes] = []  # parts of a line whose end has not come
         self._size = 0
@@ -159,7 +161,8 @@ class StreamTranslator:
             events = self._decoder.feed(data)
         except WireFault as fault:
             events = [Failed(fault)]
-        return self._write(events)
+        self.complete = self._decoder.complete
+        return self._write(events) if events else b""
 
     def finish(self) -> bytes:
         """The upstream has closed: the proper ending, or the target's error ending if the reply was cut."""
@@ -176,7 +179,7 @@ class StreamTranslator:
     def fail(self, fault: Fault) -> bytes:
         """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held. A
         reply that was complete stays one."""
-        if self._decoder.complete():
+        if self._decoder.complete:
             return self.finish()
         self._by_lines = False
         out = self.feed(b"")
@@ -190,19 +193,12 @@ class StreamTranslator:
         return data
 
     def _write(self, events: list[Event]) -> bytes:
-        if not events:
-            return b""
         if self._input_tokens is not None:
             events = self._estimated(events, self._input_tokens)
         events = self._stages.apply(events, self._decoder.halves)
         if self._stages.grammar.ended and events:
             self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
         return self._encoder.encode(events)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
-        return self._decoder.complete()
 
     @property
     def begun(self) -> bool:

@@ -12,7 +12,7 @@ from thinkwire.gateway.faces import Route
 Headers = list[tuple[bytes, bytes]]
 
 AUTHORIZATION = b"authorization"
-_CREDENTIALS = (b"x-thinkwire-key", b"x-api-key", b"x-goog-api-key")
+_CREDENTIALS = {b"x-thinkwire-key", b"x-api-key", b"x-goog-api-key"}
 _BEARER = b"bearer "
 
 
@@ -49,6 +49,8 @@ class Ask(msgspec.Struct, frozen=True):
     @property
     def tenant(self) -> bytes:
         """What tells callers apart: their keys."""
+        if not self.credentials:
+            return b""
         return b"\0".join(sorted(key for _, key in self.credentials))
 
     def __repr__(self) -> str:
@@ -76,10 +78,14 @@ def read_ask(route: Route, body: bytes, headers: Headers, query: bytes, request_
 
 
 def read_credentials(headers: Headers, query: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    found = [(name, value) for name, value in headers if name in _CREDENTIALS]
+    found: list[tuple[bytes, bytes]] = []
+    bearer: list[tuple[bytes, bytes]] = []
     for name, value in headers:
-        if name == AUTHORIZATION and value[: len(_BEARER)].lower() == _BEARER:
-            found.append((AUTHORIZATION, value[len(_BEARER) :].strip()))
+        if name in _CREDENTIALS:
+            found.append((name, value))
+        elif name == AUTHORIZATION and value[: len(_BEARER)].lower() == _BEARER:
+            bearer.append((AUTHORIZATION, value[len(_BEARER) :].strip()))
+    found += bearer
     if b"key=" in query:  # Gemini's older clients
         found += [(b"x-goog-api-key", value) for name, value in parse_qsl(query) if name == b"key"]
     return tuple(found)

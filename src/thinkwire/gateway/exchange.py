@@ -205,18 +205,19 @@ class Exchange:
             self._last_in = now
             return
         out = relay.feed(data)
+        record, writer = self._record, self._writer
         gap = now - self._last_in
-        if gap > self._record.longest_gap:  # noqa: PLR1730  # a call of max() costs more than all of this
-            self._record.longest_gap = gap
+        if gap > record.longest_gap:  # noqa: PLR1730  # a call of max() costs more than all of this
+            record.longest_gap = gap
         self._last_in = now
         if relay.ending is not None:
             self._end_stream(out)
         elif out:
-            if not self._writer.started:
+            if not writer.started:
                 self._start_stream(now)
             self._last_out = now
-            self._record.bytes_out += len(out)
-            self._writer.write(out)
+            record.bytes_out += len(out)
+            writer.write(out)
         if relay.complete and not self.done:
             self._writer.wake(now + _LAST_WORDS)  # some servers say their last word and do not close
 
@@ -373,13 +374,13 @@ class Exchange:
         headers = [(b"x-thinkwire-request-id", self._ask.request_id.encode())]
         if plan is None:
             return headers
-        headers.append((b"x-thinkwire-backend", plan.target.name.encode()))
+        headers.append(plan.target.mark)
         same = plan.target.wire == self._ask.route.wire
         for name, value in self._headers:
-            if (same and name not in _NOT_PASSED) or name in _FOR_EVERY_WIRE:
+            if (name in _FOR_EVERY_WIRE or (same and name not in _NOT_PASSED)) and _is_field(name, value):
                 headers.append((name, value))
-        if notices := header_of(plan.notices + self._record.notices):
-            headers.append((b"x-thinkwire-notices", notices))
+        if notices := plan.notices + self._record.notices:
+            headers.append((b"x-thinkwire-notices", header_of(notices)))
         return headers
 
     # ---- ends ----------------------------------------------------------------------------------------------------
@@ -489,6 +490,11 @@ class Exchange:
         self._target = len(self._targets) - 1
         self._tries = self._setup.limits.retries
         self._abandon(Fault("timeout", "the reply took longer than this gateway allows", blame="gateway"))
+
+
+def _is_field(name: bytes, value: bytes) -> bool:
+    """What an upstream said is not taken on trust, though its parser let it through."""
+    return b"\n" not in value and b"\r" not in value and b":" not in name and b"\n" not in name
 
 
 def header_of(notices: list[Notice]) -> bytes:

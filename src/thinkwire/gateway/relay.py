@@ -47,6 +47,7 @@ class Passing:
     def __init__(self, wire: str) -> None:
         self._wire = wire
         self._boundary = boundary_of(wire)
+        self._whole = self._boundary.feed
         self._tail: deque[bytes] = deque(maxlen=_TAIL)
         self.ending: Ending | None = None
         self.complete = False  # not looked at before the end
@@ -59,7 +60,7 @@ class Passing:
         if self.ending is not None:
             return b""
         try:
-            data = self._boundary.feed(data)
+            data = self._whole(data)
         except WireFault as fault:
             return self.fail(fault)
         if data:
