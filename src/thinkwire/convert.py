@@ -22,7 +22,7 @@ from thinkwire.fold import Fold
 from thinkwire.framing.surrogates import SurrogateJoiner
 from thinkwire.grammar import Grammar
 from thinkwire.markup.profiles import find_profile
-from thinkwire.markup.stage import MarkupStage
+from thinkwire.markup.stage import MarkupStage, is_plain
 from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules, Started, Usage
 from thinkwire.provenance.attribution import Attribution
 from thinkwire.provenance.ledger import Recording
@@ -74,8 +74,12 @@ class _Stages:
         model: str | None,
         tools: bool | Offer,
         passage: Passage,
+        whole: list[Event] | None = None,
     ) -> None:
+        """`whole` are all events of a reply, if they are known."""
         profile = find_profile(markup, model, source)
+        if profile is not None and whole is not None and is_plain(whole, profile, bool(tools)):
+            profile = None
         self._markup = MarkupStage(profile, bool(tools)) if profile is not None else None
         self._calls_back = CallsBack(tools, notices) if isinstance(tools, Offer) and tools.known else None
         self._recording = passage.recording
@@ -269,8 +273,8 @@ def translate_reply(
     """
     notices = Notices()
     origin, wanted = find_wire(source), find_wire(target)
-    stages = _Stages(notices, source, markup, model, tools, passage)
     events, halves = origin.decode_reply(body, notices)
+    stages = _Stages(notices, source, markup, model, tools, passage, events)
     events = stages.apply(events, halves)
     for event in events:
         if isinstance(event, Failed):
