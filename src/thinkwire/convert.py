@@ -23,7 +23,20 @@ from thinkwire.framing.surrogates import SurrogateJoiner
 from thinkwire.grammar import Grammar
 from thinkwire.markup.profiles import find_profile
 from thinkwire.markup.stage import MarkupStage, is_plain
-from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules, Started, Usage
+from thinkwire.model import (
+    Event,
+    Failed,
+    Finished,
+    Notice,
+    Notices,
+    Reply,
+    Request,
+    Rules,
+    Started,
+    TextDelta,
+    ThoughtDelta,
+    Usage,
+)
 from thinkwire.provenance.attribution import Attribution
 from thinkwire.provenance.ledger import Recording
 from thinkwire.tool_offer import CallsBack, Offer, offer_tools
@@ -40,6 +53,10 @@ __all__ = [
 
 History = Callable[[Request, Notices], Request]
 """What becomes of a history on its way (provenance/projection.py). The very same value where nothing changes."""
+
+_PIECES = (TextDelta, ThoughtDelta)
+"""What a stream nearly always brings, one at a time. Where one goes on with the block that is open, the stages for
+calls and for seals have nothing to do with it."""
 
 _CR, _LF = 13, 10
 _LINE_PART = 64 * 1024
@@ -100,12 +117,16 @@ class _Stages:
             events = self._markup.apply(events)
             if self._markup.idle:
                 self._markup = None
-        events = self.grammar.feed(self._calls.apply(events))
-        if self._calls_back is not None:
+        piece = len(events) == 1 and type(events[0]) in _PIECES
+        if not (piece and self._calls.idle):
+            events = self._calls.apply(events)
+        events = self.grammar.feed(events)
+        piece = piece and len(events) == 1 and type(events[0]) in _PIECES
+        if self._calls_back is not None and not piece:
             events = self._calls_back.apply(events)
         if self._recording is not None:
             self._recording.see(events)
-        if self._attribution is not None:
+        if self._attribution is not None and not piece:
             events = self._attribution.apply(events)
         if self.fold is not None:
             self.fold.add(events)

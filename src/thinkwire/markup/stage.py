@@ -118,12 +118,14 @@ class MarkupStage:
             if item is None:
                 self._give(scanner.feed(event.text), out)
                 self.idle = scanner.idle
-            elif isinstance(item, TextDelta):
-                self._say(item, out)
-            else:
+            elif isinstance(item, ThoughtDelta):
                 if not self._visible:
                     self._thought.append(item.text)
                 out.append(item)
+            elif self._visible and self._key is None:
+                out.append(item)
+            else:
+                self._say(item, out)
         elif self._mirror is not None:
             ahead = self._edges.held if self._edges is not None else ""
             self._give_beside(self._mirror.feed(event.text, ahead), out)

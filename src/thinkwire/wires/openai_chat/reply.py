@@ -212,7 +212,8 @@ class ReplyDecoder(SSEReplyDecoder):
     # ---- content -------------------------------------------------------------------------------------------------
 
     def _content(self, content: str, extra: schema.ExtraContent | None) -> None:
-        self._thoughts.release(self.out)
+        if self._thoughts.snapshots is not None:
+            self._thoughts.release(self.out)
         flagged = extra is not None and extra.google is not None and bool(extra.google.thought)
         if flagged and self._flagged is None:
             self._flagged = FlaggedContent()
