@@ -37,12 +37,16 @@ agents: $(READY) ## run Claude Code, Codex and Gemini CLI through the gateway; n
 
 bench: $(READY) ## measure the converter
 	@$(PY) bench/converter.py
+	@$(PY) bench/projection.py
 
 bench-gateway: $(READY) ## measure the gateway against nginx (which must be installed)
 	@$(PY) bench/gateway.py
 
 soak: $(READY) ## 10,000 aborted streams and 1,000 at once through the gateway
 	@$(PY) bench/soak.py
+
+journeys: $(READY) ## random conversations over random switches, JOURNEYS=100 of each client
+	@JOURNEYS=$(or $(JOURNEYS),100) $(PY) -m pytest -q -n 2 tests/switching
 
 fuzz: $(READY) ## fuzz each decoder for SECONDS=30
 	@$(PY) tools/fuzz.py $(SECONDS)

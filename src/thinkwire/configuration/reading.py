@@ -166,7 +166,7 @@ class _Reading:
         backends = {name: backend for name, backend in found.items() if backend is not None}
         routes = self._routes(routed, list(tables))
         self._check_server(read["server"])
-        self._check_mode(read["thinking"])
+        self._check_mode(read["thinking"], backends)
         if self._problems:
             raise ConfigError(self._problems)
         return Settings(**read, backends=backends, routes=routes)
@@ -247,9 +247,15 @@ class _Reading:
         if any(not key.strip() or not key.isprintable() for key in server.keys):
             self._wrong(("server", "keys"), "a key must be printable characters and not empty")
 
-    def _check_mode(self, thinking: Thinking) -> None:
+    def _check_mode(self, thinking: Thinking, backends: Mapping[str, Backend]) -> None:
         if thinking.mode not in MODES:
             self._wrong(("thinking", "mode"), f"must be one of {', '.join(MODES)}")
+        if thinking.summarizer and thinking.summarizer not in backends:
+            there = ", ".join(backends) or "none"
+            self._wrong(("thinking", "summarizer"), f"there is no backend {thinking.summarizer!r}; there are {there}")
+        summarizes = "summarize" in (thinking.mode, *(backend.mode for backend in backends.values()))
+        if summarizes and not thinking.summarizer:
+            self._wrong(("thinking", "summarizer"), "mode summarize needs it: the name of the backend that sums up")
 
     # ---- backends ------------------------------------------------------------------------------------------------
 

@@ -18,3 +18,6 @@ class Answer(NamedTuple):
 
     def fields(self) -> list[tuple[bytes, bytes]]:
         return [(b"content-type", self.kind), *self.headers]
+
+
+OUR_MISTAKE = Answer(500, b"Internal Server Error", b"text/plain; charset=utf-8", closes=True)

@@ -3,6 +3,7 @@
     admit(head) ─▶ Answer                                        known without the body (no such path, no key, …)
                 ─▶ Admitted ─▶ begin(body, writer) ─▶ Answer     known at once
                                                    ─▶ Exchange   under way to a backend, writes to the writer
+                                                   ─▶ Errand     an answer of the gateway's own that takes time
 
 Nothing in this waits, so a server may call it from inside its read callback; our own does (strict_http.py). The same
 object is an ASGI 3 application for every other server.
@@ -23,15 +24,17 @@ from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.answer import Answer
 from thinkwire.gateway.asking import Ask, Head, Headers, read_ask, read_credentials
 from thinkwire.gateway.catalog import list_models, show_model
-from thinkwire.gateway.control import BODY, Control, is_operation
+from thinkwire.gateway.control import Control, is_operation
 from thinkwire.gateway.counting import estimate_tokens, write_count
+from thinkwire.gateway.errand import Errand
 from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
 from thinkwire.gateway.faces import Route, find_route
+from thinkwire.gateway.handover import Conversations
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switches, session_of
-from thinkwire.gateway.writer import ClientWriter, Send, Writer
+from thinkwire.gateway.writer import ClientWriter, Owner, Send, Writer
 from thinkwire.model import Notices
 from thinkwire.provenance.ledger import Ledger
 from thinkwire.upstream.pool import Pool
@@ -45,7 +48,7 @@ class Admitted(NamedTuple):
     """A request whose body is wanted. `begin` is called with all of it, or as soon as it is larger than `most`."""
 
     most: int
-    begin: Callable[[bytes, Writer], Answer | Exchange]
+    begin: Callable[[bytes, Writer], Answer | Owner]
 
 
 class Gateway:
@@ -67,6 +70,7 @@ class Gateway:
         self._ledger = Ledger()
         self.apply()
         self.pool = Pool(settings.limits.connect)
+        self.conversations = Conversations()
         self.control = Control(self)
 
     def apply(self, settings: Settings | None = None) -> None:
@@ -85,9 +89,11 @@ class Gateway:
         return len(self._exchanges)
 
     def over(self, exchange: Exchange, record: Record) -> None:
-        self._exchanges.discard(exchange)
-        for observe in self._observers:
-            observe(record)
+        try:
+            for observe in self._observers:
+                observe(record)
+        finally:
+            self._exchanges.discard(exchange)
 
     # ---- what a request gets -------------------------------------------------------------------------------------
 
@@ -96,7 +102,7 @@ class Gateway:
             self.control.follow()
         if is_operation(head.path):
             answer = self.control.refusal(head)
-            return Admitted(BODY, partial(self._operate, head)) if answer is None else answer
+            return Admitted(self.control.most(head), partial(self._operate, head)) if answer is None else answer
         route = find_route(head.method, head.path, head.query)
         if not isinstance(route, Route):
             status, problem = (405, "not by this method") if route else (404, "there is nothing at this path")
@@ -119,8 +125,9 @@ class Gateway:
     def admits(self, credentials: tuple[tuple[bytes, bytes], ...]) -> bool:
         return any(hmac.compare_digest(key, shown) for _, shown in credentials for key in self.setup.keys)
 
-    def _operate(self, head: Head, body: bytes, _writer: Writer) -> Answer:
-        return self.control.answer(head, body)
+    def _operate(self, head: Head, body: bytes, writer: Writer) -> Answer | Owner:
+        answer = self.control.answer(head, body)
+        return answer if isinstance(answer, Answer) else Errand(answer, writer)
 
     def _admit_generation(self, route: Route, head: Head) -> Answer | Admitted:
         bounds = self.setup.limits
@@ -130,7 +137,7 @@ class Gateway:
             return _refused(route.wire, fault)._replace(headers=((b"retry-after", b"1"),))
         return Admitted(bounds.body, partial(self._generate, route, head, self.setup))
 
-    def _generate(self, route: Route, head: Head, setup: Setup, body: bytes, writer: Writer) -> Answer | Exchange:
+    def _generate(self, route: Route, head: Head, setup: Setup, body: bytes, writer: Writer) -> Answer | Owner:
         if len(body) > setup.limits.body:
             fault = Fault("too_large", f"larger than {setup.limits.body} bytes", blame="client", phase="request")
             return _refused(route.wire, fault, 413)._replace(closes=True)
@@ -141,10 +148,15 @@ class Gateway:
             return _refused(route.wire, _UNKNOWN_MODEL, 404)
         if route.operation == "count" and setup.targets[targets[0]].wire != route.wire:
             return self._estimate(ask)
+        if setup.summarizes and route.operation == "generate":
+            self.conversations.saw(ask, targets[0])
         exchange = Exchange(self, ask, setup, targets, writer)
-        exchange.begin()
-        if not exchange.done:
-            self._exchanges.add(exchange)
+        self._exchanges.add(exchange)
+        try:
+            exchange.begin()
+        except BaseException:  # a mistake of ours, and nobody will end this exchange
+            self._exchanges.discard(exchange)
+            raise
         return exchange
 
     def _estimate(self, ask: Ask) -> Answer:
@@ -186,7 +198,7 @@ class Gateway:
 
     async def _http(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         admitted = self.admit(_head_of(scope))
-        result: Answer | Exchange
+        result: Answer | Owner
         if isinstance(admitted, Admitted):
             body = await _read_body(receive, admitted.most)
             if body is None:

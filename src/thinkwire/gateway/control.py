@@ -6,6 +6,7 @@
     GET  /_thinkwire/history     what was switched, when
     PUT  /_thinkwire/backend     {"backend": NAME} for all, {"backend": NAME, "session": ID} for one conversation
     PUT  /_thinkwire/mode        {"mode": NAME}
+    POST /_thinkwire/preflight   {"to": NAME, "wire": WIRE, "request": {…}}: what that backend would get of it
     POST /_thinkwire/reload      read the configuration again
 
 With `null` for a name, the configuration counts again. Without server keys only this machine may ask, and no web page:
@@ -16,7 +17,7 @@ keys one of them must be shown. Health is open to everybody and says nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from importlib.metadata import version
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -24,14 +25,19 @@ from urllib.parse import urlsplit
 import msgspec
 
 from thinkwire.configuration.settings import Settings
+from thinkwire.faults import Fault
 from thinkwire.gateway.answer import Answer
 from thinkwire.gateway.asking import Head, read_credentials
+from thinkwire.gateway.foresight import as_data, foresee
+from thinkwire.gateway.handover import Conversations, Kept, hand_over
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switch, Switches
 from thinkwire.names import is_loopback
 from thinkwire.provenance.projection import MODES
+from thinkwire.upstream.pool import Pool
 
 PREFIX = "/_thinkwire/"
+PREFLIGHT = PREFIX + "preflight"
 BODY = 16 * 1024
 METRICS_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 _NO_STORE = ((b"cache-control", b"no-store"),)
@@ -57,6 +63,8 @@ class Controlled(Protocol):
     setup: Setup
     switches: Switches
     draining: bool
+    pool: Pool
+    conversations: Conversations
 
     @property
     def open(self) -> int: ...
@@ -71,6 +79,13 @@ class _Backend(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Mode(msgspec.Struct, forbid_unknown_fields=True):
     mode: str | None
+
+
+class _Preflight(msgspec.Struct, forbid_unknown_fields=True):
+    to: str
+    wire: str
+    request: msgspec.Raw
+    model: str = ""
 
 
 def is_operation(path: str) -> bool:
@@ -102,18 +117,30 @@ class Control:
 
     def refusal(self, head: Head) -> Answer | None:
         """What is said without a look at the body."""
-        answer = self._health(head.path) or self._refusal(head)
-        return None if answer is None else answer._replace(headers=_NO_STORE)
+        return self._health(head.path) or self._refusal(head)
 
-    def answer(self, head: Head, body: bytes) -> Answer:
-        if len(body) > BODY:
-            return _problem(400, f"the body is larger than {BODY} bytes")._replace(headers=_NO_STORE, closes=True)
-        return self._answer(head.method, head.path, body)._replace(headers=_NO_STORE)
+    def most(self, head: Head) -> int:
+        """How large a body is read."""
+        return self._gateway.setup.limits.body if head.path == PREFLIGHT else BODY
+
+    def answer(self, head: Head, body: bytes) -> Answer | Coroutine[Any, Any, Answer]:
+        """What is said to the whole request. What needs time for that is to be awaited, and given up if whoever asked
+        has left."""
+        if len(body) > self.most(head):
+            return _problem(400, f"the body is larger than {self.most(head)} bytes")._replace(closes=True)
+        if head.path == PREFLIGHT:
+            return self._foresee(head, body)
+        moved = self._moved(head, body)
+        return self._handed_over(head, body, moved) if moved else self._answer(head.method, head.path, body)
 
     def _answer(self, method: str, path: str, body: bytes) -> Answer:
         match method, path:
             case "GET" | "HEAD", "/metrics":
-                return Answer(200, self.metrics(), METRICS_TYPE) if self.metrics else _problem(404, "not kept here")
+                return (
+                    Answer(200, self.metrics(), METRICS_TYPE, _NO_STORE)
+                    if self.metrics
+                    else _problem(404, "not kept here")
+                )
             case "GET", "/_thinkwire/status":
                 return _json(200, self.status())
             case "GET", "/_thinkwire/history":
@@ -129,10 +156,10 @@ class Control:
 
     def _health(self, path: str) -> Answer | None:
         if path == "/healthz":
-            return Answer(200, b'{"alive":true}')
+            return Answer(200, b'{"alive":true}', headers=_NO_STORE)
         if path == "/readyz":
             ready = not self._gateway.draining and bool(self._gateway.setup.targets)
-            return Answer(200 if ready else 503, b'{"ready":true}' if ready else b'{"ready":false}')
+            return _json(200 if ready else 503, {"ready": ready})
         return None
 
     # ---- who may ask ---------------------------------------------------------------------------------------------
@@ -165,16 +192,64 @@ class Control:
             fields = " and perhaps ".join(f'"{name}"' for name in kind.__struct_fields__)
             return _problem(400, f"the body must be a JSON object with {fields}")
 
-    def _use_backend(self, asked: _Backend) -> Answer:
+    def _foresee(self, head: Head, body: bytes) -> Answer:
+        if head.method != "POST":
+            return _problem(404, "POST a request here to see what another backend would get of it")
+
+        def foreseen(asked: _Preflight) -> Answer:
+            problem = self._unknown(asked.to)
+            if problem is not None:
+                return problem
+            try:
+                seen = foresee(
+                    self._gateway.setup, asked.to, asked.wire, bytes(asked.request), head.headers, asked.model
+                )
+            except Fault as fault:
+                return _problem(400, fault.message)
+            return _json(200, as_data(seen, asked.to))
+
+        return self._put(body, _Preflight, foreseen)
+
+    def _unknown(self, backend: str) -> Answer | None:
         backends = list(self._gateway.setup.targets)
-        if asked.backend is not None and asked.backend not in backends:
-            return _problem(404, f"there is no backend {asked.backend[:100]!r}; there are {', '.join(backends)}")
-        return self._switched(self._gateway.switches.use_backend(asked.backend, asked.session))
+        if backend in backends:
+            return None
+        return _problem(404, f"there is no backend {backend[:100]!r}; there are {', '.join(backends)}")
+
+    def _use_backend(self, asked: _Backend) -> Answer:
+        problem = None if asked.backend is None else self._unknown(asked.backend)
+        return problem or self._switched(self._gateway.switches.use_backend(asked.backend, asked.session))
 
     def _use_mode(self, asked: _Mode) -> Answer:
+        if asked.mode == "summarize" and not self._gateway.setup.settings.thinking.summarizer:
+            return _problem(409, "mode summarize needs thinking.summarizer: the name of the backend that sums up")
         if asked.mode is not None and asked.mode not in MODES:
             return _problem(404, f"there is no mode {asked.mode[:100]!r}; there are {', '.join(MODES)}")
         return self._switched(self._gateway.switches.use_mode(asked.mode))
+
+    def _moved(self, head: Head, body: bytes) -> list[Kept]:
+        """The conversations that are to be summed up before a switch, in mode `summarize`."""
+        if (head.method, head.path) != ("PUT", PREFIX + "backend") or not self._gateway.setup.summarizes:
+            return []
+        try:
+            asked = msgspec.json.decode(body, type=_Backend)
+        except (msgspec.DecodeError, RecursionError):
+            return []
+        gateway, setup = self._gateway, self._gateway.setup
+        old = gateway.switches.backend_for(asked.session, setup.settings) or self._active()
+        new = asked.backend or next(iter(setup.routes.default), "")
+        if new == old or new not in setup.targets or setup.targets[new].mode != "summarize":
+            return []
+        return list(gateway.conversations.about(asked.session, old))
+
+    async def _handed_over(self, head: Head, body: bytes, moved: list[Kept]) -> Answer:
+        """The switch, behind the summaries. If one fails nothing is switched."""
+        try:
+            await hand_over(self._gateway.setup, self._gateway.pool, moved)
+        except Fault as fault:
+            advice = "nothing was switched; try again, or switch the mode to auto first"
+            return _problem(502, f"the summary failed ({fault.message}): {advice}")
+        return self._answer(head.method, head.path, body)
 
     def _switched(self, switch: Switch | None) -> Answer:
         if switch is not None:
@@ -236,7 +311,7 @@ def _host_of(url: str) -> str | None:
 
 
 def _json(status: int, value: Any) -> Answer:
-    return Answer(status, msgspec.json.encode(value))
+    return Answer(status, msgspec.json.encode(value), headers=_NO_STORE)
 
 
 def _problem(status: int, message: str) -> Answer:

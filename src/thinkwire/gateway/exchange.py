@@ -410,6 +410,7 @@ class Exchange:
         record.end = end
         record.seconds = self._loop.time() - record.began
         if self._plan is not None:
+            record.history = self._plan.actions
             record.notices = [*self._plan.notices, *record.notices, *getattr(self._relay, "notices", ())]
         self._owner.over(self, record)
 

@@ -12,13 +12,16 @@ from base64 import b64encode
 from functools import partial
 from hashlib import blake2b
 
+import msgspec
+
 from thinkwire.gateway.asking import Ask
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import session_of
 from thinkwire.model import Notices, Request, Text
-from thinkwire.provenance.attribution import NATIVE
+from thinkwire.provenance.attribution import NATIVE, REGROUPING
 from thinkwire.provenance.carrier import PREFIX
-from thinkwire.provenance.ledger import FORGETFUL
+from thinkwire.provenance.handover import Insertion, insert
+from thinkwire.provenance.ledger import FORGETFUL, Ledger
 from thinkwire.provenance.projection import Standpoint, project
 from thinkwire.provenance.restoration import Restoration
 from thinkwire.upstream.target import Target
@@ -33,8 +36,11 @@ _THOUGHTS = (b'thinking"', b"reasoning", b'"thought')
 _AS_THEY_ARE = ("auto", "drop_signature", "summarize")
 """Modes that change nothing of what goes back to where it is from."""
 
-REFUSED, HOME = "refused", "home"
-"""Topics of the ledger: how many messages may hold no thought any more; where the conversation began."""
+REFUSED, HOME, HANDOVER = "refused", "home", "handover"
+"""Topics of the ledger: how many messages may hold no thought any more; where the conversation began; what was told to
+who took it over."""
+
+_insertions = msgspec.msgpack.Decoder(list[Insertion])
 
 EVERY_MESSAGE = 1 << 31
 
@@ -42,7 +48,9 @@ EVERY_MESSAGE = 1 << 31
 def must_be_read(ask: Ask, target: Target, setup: Setup) -> bool:
     """Whether the history has to be looked at although the client speaks the backend's own wire."""
     body = ask.body
-    if any(mark in body for mark in _MARKS) or ask.route.wire in setup.shared_wires or setup.ledger.has(REFUSED):
+    if any(mark in body for mark in _MARKS) or ask.route.wire in setup.shared_wires:
+        return True
+    if setup.ledger.has(REFUSED) or setup.ledger.has(HANDOVER):
         return True
     return target.mode not in _AS_THEY_ARE and any(mark in body for mark in _THOUGHTS)
 
@@ -55,16 +63,33 @@ class Past:
         self._target = target
         self._reading = target.read(model)
         self._setup = setup
+        self.actions: dict[str, int] = {}
+        """What was done to thoughts, and how often."""
 
     def __call__(self, request: Request, notices: Notices) -> Request:
+        standpoint = self.standpoint(request)
+        handed_over = self._handed_over(request)
+        projected = project(self.restore(request, notices), standpoint, notices, self.actions)
+        return insert(projected, handed_over) if handed_over else projected
+
+    def restore(self, request: Request, notices: Notices) -> Request:
         ask, setup = self._ask, self._setup
         ledger, tenant = setup.ledger, ask.tenant
         remembered = partial(ledger.find, tenant) if ask.route.wire in FORGETFUL else None
+        ordered = self._target.wire not in REGROUPING
         origins = partial(ledger.origin_of, tenant)
-        restoration = Restoration(setup.carrier(tenant), remembered, origins, self._presumed(request))
-        request = restoration.apply(request, notices)
+        restoration = Restoration(setup.carrier(tenant), remembered, origins, self._presumed(request), ordered)
+        return restoration.apply(request, notices)
+
+    def standpoint(self, request: Request) -> Standpoint:
+        """How the target reads this history."""
         rules, trust = self._reading.rules, self._reading.trust
-        return project(request, Standpoint(rules, trust, self._target.mode, self._refused(request)), notices)
+        return Standpoint(rules, trust, self._target.mode, self._refused(request))
+
+    def _handed_over(self, request: Request) -> list[Insertion]:
+        if not self._setup.ledger.has(HANDOVER):
+            return []
+        return insertions_of(self._setup.ledger, self._ask.tenant, conversation_of(self._ask, request))
 
     def _presumed(self, request: Request) -> str:
         """Whose a seal is of which nothing is known."""
@@ -107,12 +132,19 @@ class Past:
 def conversation_of(ask: Ask, request: Request) -> str:
     """What tells conversations of a caller apart: how each began, and the name that its client gave it. A client's
     helpers (sub-agents, titles) begin with other words, so they are conversations of their own."""
-    digest = blake2b((session_of(ask.headers) or "").encode(), digest_size=16)
+    names = f"{session_of(ask.headers) or ''} {request.user or ''} "  # clients put their session into either
+    digest = blake2b(names.encode("utf-8", "surrogatepass"), digest_size=16)
     first = next((message for message in request.messages if message.role == "user"), None)
     for block in first.blocks if first is not None else ():
         if isinstance(block, Text):
             digest.update(block.text.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def insertions_of(ledger: Ledger, tenant: bytes, conversation: str) -> list[Insertion]:
+    """The hand-overs of a conversation."""
+    found = ledger.look(tenant, HANDOVER, conversation)
+    return [] if found is None else _insertions.decode(found)
 
 
 def _native(wire: str) -> str:

@@ -6,6 +6,7 @@ sends the client's own bytes; everything else goes through the library's front d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from thinkwire.gateway.history import Past, must_be_read
 from thinkwire.gateway.relay import Gathering, Passing, Relay
 from thinkwire.gateway.setup import Setup
 from thinkwire.model import Notice
-from thinkwire.provenance.attribution import NATIVE, Attribution
+from thinkwire.provenance.attribution import Attribution, is_needed
 from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording
 from thinkwire.tool_offer import Offer
@@ -42,7 +43,7 @@ _COUNT_AT_START = ("anthropic",)
 
 class Plan(NamedTuple):
     """`passes`: the reply goes through as it comes. `offer` is how the tools were offered. `trust` is the domain of the
-    seals that come back."""
+    seals that come back, `actions` what was done to the thoughts of the history."""
 
     target: Target
     place: Place
@@ -58,6 +59,7 @@ class Plan(NamedTuple):
     carrier: Carrier | None = None
     trust: str = ""
     ledger: Ledger | None = None
+    actions: Mapping[str, int] = {}
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
@@ -88,7 +90,7 @@ class Plan(NamedTuple):
 
     def _passage(self, ask: Ask, folded: bool) -> Passage:
         attribution = None
-        if self.carrier is not None and self.trust not in NATIVE.get(ask.route.wire, ()):
+        if self.carrier is not None and is_needed(self.trust, ask.route.wire):
             attribution = partial(Attribution, self.carrier, self.trust, ask.route.wire)
         recording = None
         if self.ledger is not None and self.offer and ask.route.wire in FORGETFUL:
@@ -116,6 +118,7 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
 def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str, stream: bool) -> Plan:
     route, reading = ask.route, target.read(model)
     carrier = setup.carrier(ask.tenant)
+    past = Past(ask, target, model, setup)
     translated = translate_request(
         ask.body,
         source=route.wire,
@@ -124,7 +127,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         rules=reading.rules,
         asked_model=route.model,
         stream=stream if stream != ask.stream else route.stream,
-        history=Past(ask, target, model, setup),
+        history=past,
     )
     if setup.settings.thinking.strict:
         _refuse_losses(translated.notices)
@@ -145,6 +148,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         carrier,
         reading.trust,
         setup.ledger,
+        past.actions,
     )
 
 

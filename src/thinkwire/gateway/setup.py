@@ -24,6 +24,7 @@ class Setup:
         self.routes = Routes(settings)
         mode = settings.thinking.mode
         self.targets = {name: Target(name, backend, mode) for name, backend in settings.backends.items()}
+        self.summarizes = any(target.mode == "summarize" for target in self.targets.values())
         domains: dict[str, set[str]] = {}
         for target in self.targets.values():
             domains.setdefault(target.wire, set()).add(target.read(target.backend.model or "").trust)

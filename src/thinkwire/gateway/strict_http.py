@@ -21,7 +21,7 @@ import httptools
 
 from thinkwire.configuration.settings import Limits
 from thinkwire.gateway.alarm import Alarm
-from thinkwire.gateway.answer import Answer
+from thinkwire.gateway.answer import OUR_MISTAKE, Answer
 from thinkwire.gateway.app import Admitted
 from thinkwire.gateway.asking import Head, Headers
 from thinkwire.gateway.strict_head import Refused, check_first_line, check_framing, expects_continue, read_target
@@ -29,8 +29,6 @@ from thinkwire.gateway.turn import Turn
 
 _CHUNK_OVERHEAD = 16
 """Bytes of chunk framing per byte of body, beyond one head's worth: one byte per chunk takes six."""
-
-_OUR_MISTAKE = Answer(500, b"Internal Server Error", b"text/plain; charset=utf-8", closes=True)
 
 
 class Application(Protocol):
@@ -204,7 +202,7 @@ class StrictProtocol(asyncio.Protocol):
             self._forget_turns()
             self._close()
         else:
-            turn.say(_OUR_MISTAKE)
+            turn.say(OUR_MISTAKE)
 
     def _wake_turn(self) -> None:
         if self._turns and (owner := self._turns[0].owner) is not None:

@@ -10,9 +10,7 @@ A pure function. It looks at whose each thought is, and at nothing else of it:
 - What nobody knows the origin of is left to the codec, which knows the families of seals.
 
 Each decision looks at one message alone, so what was sent for a conversation is the beginning of what is sent for its
-continuation; and what it leaves needs no second decision, so projecting twice is projecting once. One thing is decided
-anew for every request: a manual budget is refused where the open tool round lacks the thought that it began with, so
-thinking is off for that request.
+continuation; and what it leaves needs no second decision, so projecting twice is projecting once.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from typing import Literal, NamedTuple, get_args
 
 from msgspec.structs import replace
 
-from thinkwire.model import Block, Intent, Message, Notices, Reasoning, Request, Rules, Seal, Text, ToolResult, ToolUse
+from thinkwire.model import Block, Message, Notices, Reasoning, Request, Rules, Seal, Text, ToolUse
 
 Mode = Literal["auto", "drop_signature", "convert_to_text", "convert_to_tags", "strip", "summarize"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -42,16 +40,14 @@ class Standpoint(NamedTuple):
     refused: int = 0
 
 
-def project(request: Request, target: Standpoint, notices: Notices) -> Request:
-    """The request as the target gets it; the very same value where nothing changes."""
-    message = _Projecting(target, notices).message
+def project(request: Request, target: Standpoint, notices: Notices, actions: dict[str, int] | None = None) -> Request:
+    """The request as the target gets it; the very same value where nothing changes. `actions` takes how often what was
+    done."""
+    message = _Projecting(target, notices, {} if actions is None else actions).message
     messages = [message(at, one) for at, one in enumerate(request.messages)]
     if all(new is old for new, old in zip(messages, request.messages, strict=True)):
-        messages = request.messages
-    thinking = _thinking(request.thinking, messages, target, notices)
-    if messages is request.messages and thinking is request.thinking:
         return request
-    return replace(request, messages=messages, thinking=thinking)
+    return replace(request, messages=messages)
 
 
 def takes_mode(rules: Rules, mode: str) -> bool:
@@ -62,7 +58,8 @@ def takes_mode(rules: Rules, mode: str) -> bool:
 class _Projecting:
     """One request. `message` gives a message back as it is where nothing of it changes."""
 
-    def __init__(self, target: Standpoint, notices: Notices) -> None:
+    def __init__(self, target: Standpoint, notices: Notices, actions: dict[str, int]) -> None:
+        self._actions = actions
         self._trust = target.trust
         self._refused = target.refused
         self._strips = target.mode == "strip"
@@ -91,6 +88,7 @@ class _Projecting:
                 self._notices.add("reasoning_withheld", _PLACE, "mode strip")
             else:
                 self._notices.add("history_repaired", _PLACE)
+            self._did("stripped")
             return None
         return self._unsealed(block) if isinstance(block, Text | ToolUse) else block
 
@@ -110,14 +108,24 @@ class _Projecting:
             self._notices.add("seal_withheld", _PLACE, "its origin is another")
             block = replace(block, seal=None, origin=block.seal.origin if block.seal else "", extra=None)
             if not block.text.strip():
+                self._did("withheld")
                 return None
         if self._spell is None or block.origin in ("", self._trust) or not block.visible:
+            if foreign:
+                self._did("unsealed")
             return block
         if not self._may_spell:
             self._notices.add("reasoning_withheld", _PLACE, "the target takes no thoughts of others as text")
+            self._did("withheld")
+            return None
+        if not block.text.strip():
             return None
         self._notices.add("reasoning_converted", _PLACE)
-        return Text(self._spell(block.text)) if block.text.strip() else None
+        self._did("converted")
+        return Text(self._spell(block.text))
+
+    def _did(self, action: str) -> None:
+        self._actions[action] = self._actions.get(action, 0) + 1
 
     def _is_foreign(self, seal: Seal | None) -> bool:
         return seal is not None and seal.origin not in ("", self._trust)
@@ -135,37 +143,3 @@ _SPELLINGS: dict[str, Callable[[str], str]] = {
     "convert_to_text": lambda text: text,
     "convert_to_tags": lambda text: f"<think>{text}</think>",
 }
-
-
-# ---- the open tool round --------------------------------------------------------------------------------------------
-
-
-def _thinking(thinking: Intent, messages: list[Message], target: Standpoint, notices: Notices) -> Intent:
-    rules = target.rules
-    if rules.history != "signed" or rules.unsigned or not rules.by_budget(thinking):
-        return thinking
-    if not _begins_without_thought(messages, target.trust):
-        return thinking
-    notices.add("thinking_off", "thinking")
-    return Intent("off")
-
-
-def _begins_without_thought(messages: list[Message], trust: str) -> bool:
-    """Whether a tool round is open whose first words of the model are no sealed thought of the target."""
-    if not messages or not _is_results(messages[-1]):
-        return False
-    first: Message | None = None
-    for message in reversed(messages):
-        if message.role == "assistant":
-            first = message
-        elif message.role == "user" and not _is_results(message):
-            break
-    if first is None:
-        return False
-    begins = next((block for block in first.blocks if not (isinstance(block, Text) and not block.text.strip())), None)
-    sealed = isinstance(begins, Reasoning) and begins.seal is not None and not begins.cut
-    return not (sealed and begins.seal.origin in ("", trust))  # type: ignore[union-attr]
-
-
-def _is_results(message: Message) -> bool:
-    return message.role == "user" and any(isinstance(block, ToolResult) for block in message.blocks)

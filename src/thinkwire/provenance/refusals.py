@@ -44,6 +44,7 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(("openai-responses",), "could not decrypt", "xAI, foreign blob", "2026-10"),
     Refusal(("openai-responses",), "without its required", "cline/cline #12242; mastra-ai/mastra #8738", "2026-10"),
     Refusal(_CHAT, "property 'reasoning", "Groq: janhq/jan #8136", "2026-10", any_thought=True),
+    Refusal(_CHAT, "`reasoning_content` field is not allowed", "DeepSeek R1", "2026-10", any_thought=True),
     Refusal(_CHAT, "].reasoning_content'", "Fireworks, Azure Foundry", "2026-10", any_thought=True),
     Refusal(_CHAT, "reasoning_content: extra inputs", "Mistral: BerriAI/litellm #30835", "2026-10", any_thought=True),
     Refusal(("anthropic",), "redacted_thinking history is not supported", "SGLang", "2026-10", any_thought=True),

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from thinkwire.model import Block, Message, Notices, Reasoning, Request, Seal, Text, ToolResult, ToolUse
 from thinkwire.provenance.carrier import Carried, Carrier, is_carrier
+from thinkwire.provenance.weaving import Placed, weave
 
 Remembered = Callable[[str], tuple[Reasoning, ...]]
 """The thoughts in front of a call, by its id."""
@@ -30,7 +31,9 @@ def _unknown(_: str) -> str:
 
 
 class Restoration:
-    """`apply(request)`. `presumed` is the origin of what nothing else is known of."""
+    """`apply(request)`. `presumed` is the origin of what nothing else is known of. `ordered`: the target keeps the
+    order
+    of thoughts, words and calls, so that they are put where they stood."""
 
     def __init__(
         self,
@@ -38,11 +41,13 @@ class Restoration:
         remembered: Remembered | None = None,
         origins: Origins = _unknown,
         presumed: str = "",
+        ordered: bool = True,
     ) -> None:
         self._carrier = carrier
         self._remembered = remembered
         self._origins = origins
         self._presumed = presumed
+        self._ordered = ordered
 
     def apply(self, request: Request, notices: Notices) -> Request:
         messages = [self._message(message, notices) for message in request.messages]
@@ -54,10 +59,12 @@ class Restoration:
         if message.role == "assistant":
             self._attribute(message.blocks)
         if any(map(_carries, message.blocks)):
-            message = replace(message, blocks=_Unpacking(self._carrier, notices).blocks(message.blocks))
+            message = replace(message, blocks=_Unpacking(self._carrier, notices, self._ordered).blocks(message.blocks))
         if self._remembered is None or any(isinstance(block, Reasoning) for block in message.blocks):
             return message
         blocks = [one for block in message.blocks for one in (*self._before(block), block)]
+        if not self._ordered:
+            blocks.sort(key=lambda block: not isinstance(block, Reasoning))
         return message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
 
     def _before(self, block: Block) -> tuple[Reasoning, ...]:
@@ -94,11 +101,13 @@ def _carries(block: Block) -> bool:
 class _Unpacking:
     """One message. A seal that belongs to a call waits for the call behind it."""
 
-    def __init__(self, carrier: Carrier, notices: Notices) -> None:
+    def __init__(self, carrier: Carrier, notices: Notices, ordered: bool) -> None:
         self._carrier = carrier
+        self._ordered = ordered
         self._notices = notices
         self._waiting: Seal | None = None
         self._out: list[Block] = []
+        self._placed: list[Placed] = []
 
     def blocks(self, blocks: list[Block]) -> list[Block]:
         for block in blocks:
@@ -112,7 +121,7 @@ class _Unpacking:
                 self._put(self._tool_use(block))
             elif isinstance(block, Text):
                 self._put(replace(block, seal=self._open(block.seal), extra=None))
-        return self._out
+        return weave(self._out, self._placed) if self._placed else self._out
 
     def _put(self, block: Block) -> None:
         if isinstance(block, ToolUse) and self._waiting is not None:
@@ -127,7 +136,11 @@ class _Unpacking:
             _PLACES[carried.place](self, seal)
         elif seal is not None or block.text.strip():
             origin = carried.trust if carried is not None else ""
-            self._put(replace(block, seal=seal, extra=None, origin=origin))
+            thought = replace(block, seal=seal, extra=None, origin=origin)
+            if self._ordered and carried is not None and (carried.characters or carried.calls):
+                self._placed.append(Placed(thought, carried.characters, carried.calls))
+            else:
+                self._put(thought)
 
     def _tool_use(self, block: ToolUse) -> ToolUse:
         seal = self._open(block.seal) if block.seal is not None and is_carrier(block.seal.data) else block.seal
