@@ -40,8 +40,8 @@ class Tokens(msgspec.Struct):
         """None for the all-zero counters that some servers put on frames in between (MiniMax, 2026-08)."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if isinstance(value, int):
-                setattr(self, name, as_count(value))
+            if isinstance(value, int) and as_count(value) is None:
+                setattr(self, name, None)
         if not self.prompt_tokens and not self.completion_tokens and not self.total_tokens:
             return None
         details = self.completion_tokens_details
