@@ -22,8 +22,21 @@ from thinkwire.fold import Fold
 from thinkwire.framing.surrogates import SurrogateJoiner
 from thinkwire.grammar import Grammar
 from thinkwire.markup.profiles import find_profile
-from thinkwire.markup.stage import MarkupStage
-from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules, Started, Usage
+from thinkwire.markup.stage import MarkupStage, is_plain
+from thinkwire.model import (
+    Event,
+    Failed,
+    Finished,
+    Notice,
+    Notices,
+    Reply,
+    Request,
+    Rules,
+    Started,
+    TextDelta,
+    ThoughtDelta,
+    Usage,
+)
 from thinkwire.provenance.attribution import Attribution
 from thinkwire.provenance.ledger import Recording
 from thinkwire.tool_offer import CallsBack, Offer, offer_tools
@@ -40,6 +53,10 @@ __all__ = [
 
 History = Callable[[Request, Notices], Request]
 """What becomes of a history on its way (provenance/projection.py). The very same value where nothing changes."""
+
+_PIECES = (TextDelta, ThoughtDelta)
+"""What a stream nearly always brings, one at a time. Where one goes on with the block that is open, the stages for
+calls and for seals have nothing to do with it."""
 
 _CR, _LF = 13, 10
 _LINE_PART = 64 * 1024
@@ -74,8 +91,12 @@ class _Stages:
         model: str | None,
         tools: bool | Offer,
         passage: Passage,
+        whole: list[Event] | None = None,
     ) -> None:
+        """`whole` are all events of a reply, if they are known."""
         profile = find_profile(markup, model, source)
+        if profile is not None and whole is not None and is_plain(whole, profile, bool(tools)):
+            profile = None
         self._markup = MarkupStage(profile, bool(tools)) if profile is not None else None
         self._calls_back = CallsBack(tools, notices) if isinstance(tools, Offer) and tools.known else None
         self._recording = passage.recording
@@ -96,12 +117,16 @@ class _Stages:
             events = self._markup.apply(events)
             if self._markup.idle:
                 self._markup = None
-        events = self.grammar.feed(self._calls.apply(events))
-        if self._calls_back is not None:
+        piece = len(events) == 1 and type(events[0]) in _PIECES
+        if not (piece and self._calls.idle):
+            events = self._calls.apply(events)
+        events = self.grammar.feed(events)
+        piece = piece and len(events) == 1 and type(events[0]) in _PIECES
+        if self._calls_back is not None and not piece:
             events = self._calls_back.apply(events)
         if self._recording is not None:
             self._recording.see(events)
-        if self._attribution is not None:
+        if self._attribution is not None and not piece:
             events = self._attribution.apply(events)
         if self.fold is not None:
             self.fold.add(events)
@@ -138,6 +163,8 @@ class StreamTranslator:
         self._stages = _Stages(self._notices, source, markup, model, tools, passage)
         self._input_tokens = passage.input_tokens
         self.ending: Finished | Failed | None = None
+        self.complete = False
+        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
         self._by_lines = wire.by_lines
         self._held: list[bytes] = []  # parts of a line whose end has not come
         self._size = 0
@@ -159,7 +186,8 @@ class StreamTranslator:
             events = self._decoder.feed(data)
         except WireFault as fault:
             events = [Failed(fault)]
-        return self._write(events)
+        self.complete = self._decoder.complete
+        return self._write(events) if events else b""
 
     def finish(self) -> bytes:
         """The upstream has closed: the proper ending, or the target's error ending if the reply was cut."""
@@ -176,7 +204,7 @@ class StreamTranslator:
     def fail(self, fault: Fault) -> bytes:
         """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held. A
         reply that was complete stays one."""
-        if self._decoder.complete():
+        if self._decoder.complete:
             return self.finish()
         self._by_lines = False
         out = self.feed(b"")
@@ -190,19 +218,12 @@ class StreamTranslator:
         return data
 
     def _write(self, events: list[Event]) -> bytes:
-        if not events:
-            return b""
         if self._input_tokens is not None:
             events = self._estimated(events, self._input_tokens)
         events = self._stages.apply(events, self._decoder.halves)
         if self._stages.grammar.ended and events:
             self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
         return self._encoder.encode(events)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
-        return self._decoder.complete()
 
     @property
     def begun(self) -> bool:
@@ -273,8 +294,8 @@ def translate_reply(
     """
     notices = Notices()
     origin, wanted = find_wire(source), find_wire(target)
-    stages = _Stages(notices, source, markup, model, tools, passage)
     events, halves = origin.decode_reply(body, notices)
+    stages = _Stages(notices, source, markup, model, tools, passage, events)
     events = stages.apply(events, halves)
     for event in events:
         if isinstance(event, Failed):

@@ -74,7 +74,7 @@ class Plan(NamedTuple):
             model=self.model or None,
             show_model=self.show_model,
             tools=self.offer,
-            passage=self._passage(ask),
+            passage=self._passage(ask, folded=not ask.stream),
         )
         return translator if ask.stream else Gathering(translator, ask.route.wire, self.show_model)
 
@@ -88,7 +88,7 @@ class Plan(NamedTuple):
             model=self.model or None,
             show_model=self.show_model,
             tools=self.offer,
-            passage=self._passage(ask)._replace(folded=True),
+            passage=self._passage(ask, folded=True),
         )
 
     def witness(self, ask: Ask) -> Witness | None:
@@ -98,14 +98,14 @@ class Plan(NamedTuple):
             return None
         return Witness(self.ledger, ask.tenant, self.trust)
 
-    def _passage(self, ask: Ask) -> Passage:
+    def _passage(self, ask: Ask, folded: bool) -> Passage:
         attribution = None
         if self.carrier is not None and is_needed(self.trust, ask.route.wire):
             attribution = partial(Attribution, self.carrier, self.trust, ask.route.wire)
         recording = None
         if self.ledger is not None and self.offer and ask.route.wire in FORGETFUL:
             recording = Recording(self.ledger, ask.tenant, self.trust)
-        return Passage(not ask.stream, ask.stream, self.input_tokens, attribution, ask.route.array, recording)
+        return Passage(folded, ask.stream, self.input_tokens, attribution, ask.route.array, recording)
 
 
 def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:

@@ -18,7 +18,9 @@ class Setup:
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
         self.settings = settings
-        self.limits = settings.limits
+        self.limits = bounds = settings.limits
+        self.soonest = min(bounds.first_byte, bounds.idle, bounds.write_stall, bounds.heartbeat, bounds.total)
+        """The shortest of the times that an open request has for something."""
         self.routes = Routes(settings)
         mode = settings.thinking.mode
         self.targets = {name: Target(name, backend, mode) for name, backend in settings.backends.items()}
