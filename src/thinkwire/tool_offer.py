@@ -156,6 +156,8 @@ def _grammar(tool: Tool) -> _Format | None:
 
 
 def _plain_message(message: Message, native: frozenset[str], known: dict[str, Known]) -> Message:
+    if ToolUse not in map(type, message.blocks):
+        return message
     blocks = [_plain_call(block, native, known) if type(block) is ToolUse else block for block in message.blocks]
     unchanged = all(new is old for new, old in zip(blocks, message.blocks, strict=True))
     return message if unchanged else replace(message, blocks=blocks)

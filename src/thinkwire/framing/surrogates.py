@@ -19,6 +19,9 @@ from thinkwire.model.notice import Notices
 _Delta = TextDelta | ThoughtDelta | ToolDelta
 S = TypeVar("S", bound=msgspec.Struct)
 
+_FIRST_HIGH = chr(0xD800)
+_LAST_HIGH = chr(0xDBFF)
+
 
 class SurrogateJoiner:
     """`apply(events)` gives the events with whole characters only; a first half waits for its channel's next delta."""
@@ -49,7 +52,7 @@ class SurrogateJoiner:
         text = self._held.pop(channel, "") + event.text
         if not text:
             return ""
-        if "\ud800" <= text[-1] <= "\udbff":
+        if _FIRST_HIGH <= text[-1] <= _LAST_HIGH:
             self._held[channel] = text[-1]
             text = text[:-1]
         return self._mend(text)

@@ -10,9 +10,9 @@ from thinkwire.model import Block, Media, Opaque, Reasoning, Request, Text, Tool
 
 _PER_TOKEN = 4.0
 _PER_TOKEN_WIDE = 1.5  # characters beyond Latin
-_MEDIA = 1500
-_MESSAGE = 4
-_TOOL = 12
+_MEDIA = 1500.0
+_MESSAGE = 4.0
+_TOOL = 12.0
 _SEAL_PER_TOKEN = 5.0
 
 
@@ -26,9 +26,9 @@ def write_count(wire: str, tokens: int) -> bytes:
 
 def estimate_tokens(request: Request) -> int:
     """Never zero: clients take zero for "unknown" and stop counting."""
-    total = sum(_text(text.text) for text in request.system)
-    total += sum(_tool(tool) for tool in request.tools)
-    total += sum(_MESSAGE + sum(map(_block, message.blocks)) for message in request.messages)
+    total = sum(map(_block, request.system), 0.0)
+    total += sum(map(_tool, request.tools), 0.0)
+    total += sum((_MESSAGE + sum(map(_block, message.blocks), 0.0) for message in request.messages), 0.0)
     return max(1, round(total))
 
 
@@ -40,7 +40,7 @@ def _block(block: Block) -> float:
     if isinstance(block, ToolUse):
         return _TOOL + _text(block.name) + _text(block.arguments)
     if isinstance(block, ToolResult):
-        return _TOOL + sum(map(_block, block.content))
+        return _TOOL + sum(map(_block, block.content), 0.0)
     if isinstance(block, Media):
         return _MEDIA
     assert isinstance(block, Opaque)

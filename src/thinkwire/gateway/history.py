@@ -78,8 +78,11 @@ class Past:
         """What was done to thoughts, and how often."""
 
     def __call__(self, request: Request, notices: Notices) -> Request:
-        standpoint = self.standpoint(request)
         handed_over = self._handed_over(request)
+        if _is_beginning(request):
+            self._presumed(request)  # where the conversation begins is remembered all the same
+            return insert(request, handed_over) if handed_over else request
+        standpoint = self.standpoint(request)
         projected = project(self.restore(request, notices), standpoint, notices, self.actions)
         return insert(projected, handed_over) if handed_over else projected
 
@@ -141,6 +144,17 @@ class Past:
         request = find_wire(self._ask.route.wire).decode_request(self._ask.body, Notices())
         count = EVERY_MESSAGE if any_thought else len(request.messages)
         self._setup.ledger.mark(self._ask.tenant, REFUSED, self._place(request), b"%d" % count)
+
+
+def _is_beginning(request: Request) -> bool:
+    """Whether nobody but the client has said anything yet, and that in plain words: there is nothing to put right."""
+    for message in request.messages:
+        if message.role == "assistant":
+            return False
+        for block in message.blocks:
+            if type(block) is not Text or block.seal is not None:
+                return False
+    return True
 
 
 def conversation_of(ask: Ask, request: Request) -> str:

@@ -146,6 +146,7 @@ class Ledger:
     def _take(self, secret: bytes) -> None:
         self._proving = hmac.digest(secret, b"thinkwire ledger value", "sha256")
         self._key_of = lru_cache(maxsize=_TENANTS)(partial(_tenant_key, secret))
+        self._flags: dict[str, bytes] = {}  # keys of topics
 
     # ---- calls ---------------------------------------------------------------------------------------------------
 
@@ -184,7 +185,7 @@ class Ledger:
             self._question.unmarked = True
             return
         self._put(key, value)
-        flag = self._key(b"", "topic", topic)
+        flag = self._flag(topic)
         self._topics.there.add(flag)
         self._put(flag, b"")
 
@@ -198,7 +199,7 @@ class Ledger:
 
     def has(self, topic: str) -> bool:
         """Whether there is any fact of this topic, of whomever. That there is none is asked once in a while."""
-        flag = self._key(b"", "topic", topic)
+        flag = self._flag(topic)
         if flag in self._topics.there:
             return True
         if self._question is not None and flag not in self._topics.checked:
@@ -206,6 +207,12 @@ class Ledger:
             self._topics.checked.add(flag)
             self._question.unknown[flag] = None
         return False
+
+    def _flag(self, topic: str) -> bytes:
+        flag = self._flags.get(topic)
+        if flag is None:
+            flag = self._flags[topic] = self._key(b"", "topic", topic)
+        return flag
 
     # ---- the store -----------------------------------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ from thinkwire.wires.arguments import as_object
 from thinkwire.wires.ending_words import note_reason
 
 WIRE = "anthropic"
-PING = b'event: ping\ndata: {"type":"ping"}\n\n'
+PING: bytes = b'event: ping\ndata: {"type":"ping"}\n\n'
 
 _encode = msgspec.json.Encoder().encode
 _objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])

@@ -69,7 +69,7 @@ _exceptions = {
     for name in schema.STREAM_EXCEPTIONS
 }
 
-PING = _event("ping")(b"{}")
+PING: bytes = _event("ping")(b"{}")
 """An event that no client knows. All SDKs of AWS skip such a frame, and botocore (1.44) was seen to."""
 
 _TEXT = (b'{"contentBlockIndex":%d,"delta":{"text":', b"}}")

@@ -33,6 +33,7 @@ _IN_CONTENT = "messages[].content[]"
 _LONGEST_ID = 64
 _AS_ONE = "turns must alternate"
 _NOT_SAID = (None, "unknown")
+_OWN_FORMATS = (*_NOT_SAID, SEAL_FORMAT)
 
 
 class MessageWriter:
@@ -186,7 +187,7 @@ def _is_of(seal: Seal, rules: Rules) -> bool:
     """Claude signs its thoughts and hides some; a model with opaque reasoning (GPT) has it encrypted."""
     match rules.history:
         case "signed":
-            return seal.kind in ("signature", "redacted") and seal.format in (*_NOT_SAID, SEAL_FORMAT)
+            return seal.kind in ("signature", "redacted") and seal.format in _OWN_FORMATS
         case "opaque":
             return seal.kind in ("redacted", "encrypted") and (
                 seal.format in _NOT_SAID or str(seal.format).startswith("openai")

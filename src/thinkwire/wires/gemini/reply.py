@@ -86,7 +86,7 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
         self._blocked = False
         self._tokens: schema.Tokens | None = None  # cumulative: the last ones count
         self._extra: dict[str, msgspec.Raw] = {}
-        self._signed = 0  # parts with a signature so far
+        self._signatures = 0  # parts with a signature so far
         self._made = 0  # calls so far
         self._calls: dict[str, _Call] = {}
         self._pieces: _Pieces | None = None
@@ -206,8 +206,8 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
             self.out.append(ThoughtDelta(text) if part.thought else TextDelta(text))
 
     def _signed_text(self, thought: bool, text: str, signature: str) -> None:
-        key = f"part{self._signed}"
-        self._signed += 1
+        key = f"part{self._signatures}"
+        self._signatures += 1
         self.out.append(Opened("thought" if thought else "text", key))
         if text:
             self.out.append(ThoughtDelta(text, key) if thought else TextDelta(text, key))

@@ -50,7 +50,7 @@ from thinkwire.wires.gemini import schema
 from thinkwire.wires.gemini.reply import WRITTEN
 from thinkwire.wires.gemini.schema import WIRE
 
-BLANK_LINES = b"\n\n"
+BLANK_LINES: bytes = b"\n\n"
 """What is safe between two events, and in front of the first: Google's own clients take a comment for broken JSON
 (Python 3.3, Go 1.71; Wei-Shaw/sub2api#7277), and all of them step over blank lines."""
 
@@ -74,7 +74,9 @@ _UNSAID: tuple[StopReason, ...] = ("pause_turn", "compaction", "context_window")
 class ReplyEncoder:
     """`encode(events)` gives the bytes of the stream. `model` is the name shown instead of the source's own."""
 
-    before, after, last = b"data: ", b"\n\n", b""
+    before = b"data: "
+    after = b"\n\n"
+    last = b""
     """What stands around a chunk, and behind the last one."""
 
     def __init__(self, notices: Notices, model: str | None = None) -> None:
@@ -191,7 +193,9 @@ _WRITE: dict[type, Callable[[ReplyEncoder, Any], bytes]] = {
 class ArrayReplyEncoder(ReplyEncoder):
     """The same chunks as the elements of one array, for clients that did not ask for events (`alt=sse`)."""
 
-    before, after, last = b",\r\n", b"", b"\n]\n"
+    before = b",\r\n"
+    after = b""
+    last = b"\n]\n"
 
     def __init__(self, notices: Notices, model: str | None = None) -> None:
         super().__init__(notices, model)

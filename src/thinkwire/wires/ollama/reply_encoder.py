@@ -71,7 +71,7 @@ def _message_of(model: str, created: int | None) -> bytes:
     return head + b',"message":{"role":"assistant","content":'
 
 
-ALIVE = _message_of("", None) + b'""' + _TAIL
+ALIVE: bytes = _message_of("", None) + b'""' + _TAIL
 """A line that says nothing. An empty line would not do: clients decode each (ollama-python 0.6, 2026-11)."""
 
 

@@ -46,7 +46,7 @@ from thinkwire.wires.openai_errors import error_body
 
 WIRE = "openai-chat"
 DONE = b"data: [DONE]\n\n"
-COMMENT = b": alive\n\n"
+COMMENT: bytes = b": alive\n\n"
 
 _encode = msgspec.json.Encoder().encode
 

@@ -172,7 +172,7 @@ def encode_request(request: Request, source: str, notices: Notices, rules: Rules
 _INSIDE = ("thinking.", "reasoning.", "chat_template_kwargs.", "tool_choice.", "response_format.", "stream_options.")
 """Fields inside these objects go out inside them."""
 
-assert all(name.partition(".")[0] in (*CONTROLS, *_CHOICES, "response_format", "stream_options") for name in _INSIDE)
+assert all(name.partition(".")[0] in {*CONTROLS, *_CHOICES, "response_format", "stream_options"} for name in _INSIDE)
 
 
 class _Writer:

@@ -48,7 +48,7 @@ from thinkwire.wires.openai_responses import reply_items as items
 from thinkwire.wires.openai_responses.reply_items import Call, Ids, Written
 from thinkwire.wires.openai_responses.schema import RAW_TEXT, SUMMARY, WIRE
 
-COMMENT = b": alive\n\n"
+COMMENT: bytes = b": alive\n\n"
 
 _encode = msgspec.json.Encoder().encode
 _list = msgspec.json.Decoder(list[msgspec.Raw])
