@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +17,14 @@ from functools import partial
 
 import msgspec
 
+import thinkwire.convert
 from thinkwire import StreamTranslator
+
+
+def form() -> str:
+    """Which form of the package is measured, and on which interpreter."""
+    kind = "pure Python" if thinkwire.convert.__file__.endswith(".py") else "compiled"
+    return f"thinkwire: {kind}, on {platform.python_implementation()} {platform.python_version()}"
 
 
 def chat_chunk(delta: dict[str, object], finish: str | None = None) -> bytes:
@@ -196,6 +204,7 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=20_000, help="chunks per stream (default 20,000)")
     parser.add_argument("--rounds", type=int, default=7, help="rounds per row; the best counts (default 7)")
     args = parser.parse_args()
+    print(form())
     per_chunk(args.chunks, args.rounds)
     every_wire(args.chunks, args.rounds)
     flatness(args.rounds)

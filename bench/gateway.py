@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).parent
 sys.path[:0] = [path for path in [str(HERE)] if path not in sys.path]
 
+from converter import form  # noqa: E402
 from upstream import ANTHROPIC, CHAT  # noqa: E402
 
 MESSAGES = [{"role": "user", "content": "hi"}]
@@ -252,6 +253,7 @@ async def measure(nginx: Rival, gateway: Rival, rounds: int, scale: int) -> None
             1.3,
         ),
     ]
+    print(form())
     print("| CPU µs of the proxy | nginx, untouched | gateway | ratio | budget |\n|---|---:|---:|---:|---:|")
     for name, load, work, budget in rows:
         ours, theirs = reversed(await compare(nginx, gateway, load, work, rounds))
