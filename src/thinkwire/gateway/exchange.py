@@ -18,7 +18,7 @@ from thinkwire import limits
 from thinkwire.convert import as_reply_fault
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask
-from thinkwire.gateway.errors import end_code, may_retry, read_refusal, write_error
+from thinkwire.gateway.errors import end_code, write_error
 from thinkwire.gateway.faces import COMMENTING, STREAM_TYPES
 from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
@@ -28,6 +28,7 @@ from thinkwire.gateway.writer import ClientWriter, Send
 from thinkwire.model import Failed, Finished, Notice, Notices
 from thinkwire.upstream.connection import Call, Header
 from thinkwire.upstream.pool import Pool
+from thinkwire.upstream.refusal import LAST_WORDS, is_document, is_encoded, may_retry, read_refusal, wait_asked
 from thinkwire.wires.registry import find_wire
 
 _JSON = (b"content-type", b"application/json")
@@ -39,8 +40,6 @@ _NOT_PASSED = {
 }
 _FOR_EVERY_WIRE = (b"retry-after", b"request-id", b"x-request-id", b"x-amzn-requestid")
 _NOTICES_IN_HEADER = 20
-_LAST_WORDS = 0.5
-"""Seconds that a complete reply waits for its counts, where the upstream does not close."""
 
 
 class Owner(Protocol):
@@ -109,7 +108,7 @@ class Exchange:
         if self._writer.started or not may_retry(fault):
             return False
         bounds = self._setup.limits
-        wait = self._wait_asked(bounds.backoff * 2**self._tries)
+        wait = wait_asked(self._headers, bounds.backoff * 2**self._tries)
         if self._tries < bounds.retries and wait <= bounds.retry_after:
             self._tries += 1
             self._timer_of_retry = self._loop.call_later(wait, self._attempt)
@@ -121,12 +120,6 @@ class Exchange:
             return True
         return False
 
-    def _wait_asked(self, usual: float) -> float:
-        for name, value in self._headers:
-            if name == b"retry-after" and value.isdigit():
-                return max(usual, float(value))
-        return usual
-
     # ---- what the upstream sends ---------------------------------------------------------------------------------
 
     def on_head(self, status: int, headers: list[Header]) -> None:
@@ -134,25 +127,19 @@ class Exchange:
         self._headers = headers
         self._last_in = self._loop.time()
         assert self._plan is not None
-        kinds = dict(headers)
-        if kinds.get(b"content-encoding", b"identity") not in (b"identity", b""):
+        if is_encoded(headers):
             self._abandon(Fault("malformed", "the upstream sent an encoded body unasked", phase="headers"))
-        elif status < 300 and self._plan.stream and not self._is_whole(kinds.get(b"content-type", b"")):
+        elif status < 300 and self._plan.stream and not self._is_whole(headers):
             self._relay = self._plan.relay(self._ask)
         else:
             self._pieces = []
         if self._relay is not None:
             self._look_again()
 
-    def _is_whole(self, content_type: bytes) -> bool:
-        """Whether a reply that should be a stream says of itself that it is one JSON document. It is converted like
-        one, except that Gemini's streams may be documents."""
+    def _is_whole(self, headers: list[Header]) -> bool:
+        """Whether the reply is one document instead of the stream that was asked for, and is to be converted."""
         assert self._plan is not None
-        return (
-            content_type.startswith(b"application/json")
-            and not self._plan.passes
-            and self._plan.target.wire != "gemini"
-        )
+        return not self._plan.passes and is_document(headers, self._plan.target.wire)
 
     def on_body(self, data: bytes) -> None:
         now = self._loop.time()
@@ -406,7 +393,7 @@ class Exchange:
             dues.append((self._stalled_at + bounds.write_stall, self._client_stalled))
             return dues
         if self._relay is not None and self._relay.complete:
-            dues.append((self._last_in + _LAST_WORDS, self._said_all))
+            dues.append((self._last_in + LAST_WORDS, self._said_all))
         silence = bounds.idle if self._status else bounds.first_byte
         dues.append((self._last_in + silence, self._upstream_silent))
         if self._ask.stream and self._alive():

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from thinkwire.configuration.settings import Settings
 from thinkwire.convert import Passage, StreamTranslator, TranslatedReply, translate_reply, translate_request
 from thinkwire.faults import bad_request
-from thinkwire.gateway.asking import AUTHORIZATION, Ask, Headers
+from thinkwire.gateway.asking import Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
 from thinkwire.gateway.relay import Gathering, Passing, Relay
 from thinkwire.gateway.setup import Setup
@@ -25,7 +25,7 @@ from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import Offer
 from thinkwire.upstream.backend import PASSTHROUGH
 from thinkwire.upstream.pool import Place
-from thinkwire.upstream.target import Target
+from thinkwire.upstream.target import VERSION, Target, is_plain, key_line, own_lines
 
 _NOT_PASSED = {
     *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"),
@@ -108,12 +108,12 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     same = ask.route.wire == target.wire
     header, key = _credential(ask, target, setup.settings)
     stream = ask.stream or (reading.rules.stream_only and ask.route.operation == "generate")
-    head = target.head(ask.route.operation == "count", model, stream) + _key_header(header, key)
-    head += _passed_headers(ask.headers, target) if same else _OWN_HEADERS[target.wire == "anthropic"]
+    head = target.head(ask.route.operation == "count", model, stream) + key_line(header, key)
+    head += _passed_headers(ask.headers, target) if same else own_lines(target.wire)
     place = Place(target.host, target.port, target.tls, key)
     changes = reading.marked or stream != ask.stream or ask.route.array or _may_carry(ask.body)
     if same and model == ask.model and not changes:
-        request = _joined(target, head, ask.body)
+        request = target.request(head, ask.body)
         return Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
     return _converting(ask, target, setup, place, head, model, stream)
 
@@ -138,7 +138,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
     return Plan(
         target,
         place,
-        _joined(target, head, translated.body),
+        target.request(head, translated.body),
         stream,
         route.operation == "count",
         model,
@@ -169,12 +169,6 @@ def _may_carry(body: bytes) -> bool:
     return any(mark in body for mark in _MARKS)
 
 
-def _joined(target: Target, head: bytes, body: bytes) -> bytes:
-    if target.signer is not None:
-        head += target.signer.headers(target.url(head), body)
-    return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)
-
-
 # ---- on whose behalf ------------------------------------------------------------------------------------------------
 
 
@@ -194,26 +188,10 @@ def _credential(ask: Ask, target: Target, settings: Settings) -> tuple[bytes, by
     return target.key_header, b""
 
 
-def _key_header(name: bytes, key: bytes) -> bytes:
-    if not key:
-        return b""
-    if not _is_plain(key):
-        raise bad_request("the key holds characters that no header may", "authentication")
-    return b"authorization: Bearer %b\r\n" % key if name == AUTHORIZATION else b"%b: %b\r\n" % (name, key)
-
-
-_VERSION = b"anthropic-version: 2023-06-01\r\n"
-_OWN_HEADERS = {False: b"user-agent: thinkwire\r\n", True: b"user-agent: thinkwire\r\n" + _VERSION}
-
-
 def _passed_headers(headers: Headers, target: Target) -> bytes:
     """To its own wire all that the client said beside credentials and framing goes along: unknown beta flags are the
     vendor's to judge."""
-    passed = [b"%b: %b\r\n" % header for header in headers if header[0] not in _NOT_PASSED and _is_plain(header[1])]
+    passed = [b"%b: %b\r\n" % header for header in headers if header[0] not in _NOT_PASSED and is_plain(header[1])]
     if target.wire == "anthropic" and all(name != b"anthropic-version" for name, _ in headers):
-        passed.append(_VERSION)
+        passed.append(VERSION)
     return b"".join(passed)
-
-
-def _is_plain(value: bytes) -> bool:
-    return b"\r" not in value and b"\n" not in value and b"\0" not in value
