@@ -11,6 +11,7 @@ import asyncio
 import inspect
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
 
@@ -82,14 +83,12 @@ class Client:
         options: StreamingOptions | Mapping[str, Any] | None = None,
     ) -> None:
         """`stream`, with a function that is called with every event, and awaited if it is `async`."""
-        events = self.stream(prompt, conversation_id, specification, tools, tool_handlers, options)
-        try:
+        stream = self.stream(prompt, conversation_id, specification, tools, tool_handlers, options)
+        async with aclosing(stream) as events:
             async for event in events:
                 said = on_event(event)
                 if inspect.isawaitable(said):
                     await said
-        finally:
-            await events.aclose()
 
     def stream(
         self,
@@ -130,12 +129,11 @@ class Client:
             raise Misuse(f"the conversation {name!r} is busy: wait for its call to end, or branch it")
         turn = Turn(self._backends, self._connections(), self.conversations, name, toolbox, specification, options)
         self._turns[name] = turn
-        events = turn.run(prompt, conversation_id is not None)
         try:
-            async for event in events:
-                yield event
+            async with aclosing(turn.run(prompt, conversation_id is not None)) as events:
+                async for event in events:
+                    yield event
         finally:
-            await events.aclose()
             del self._turns[name]
 
     def _connections(self) -> Pool:

@@ -12,7 +12,8 @@ that is complete, one that was cut, the results of the tools that were ready.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from msgspec.structs import replace
@@ -51,6 +52,8 @@ from thinkwire.provenance.carrier import is_carrier
 from thinkwire.upstream.pool import Pool
 from thinkwire.upstream.refusal import may_retry
 from thinkwire.wires.effort import DEFAULT_MAX_TOKENS
+
+Batches = AsyncGenerator[list[AgentEvent], None]
 
 
 class Turn:
@@ -98,11 +101,12 @@ class Turn:
         forget = self._options.abort.listen(self.cancel) if self._options.abort is not None else None
         self.cancelled = self._options.abort is not None and self._options.abort.aborted
         try:
-            for event in self._shown([agent.ConversationStarted(self._id, resumed)]):
-                yield event
+            yield agent.ConversationStarted(self._id, resumed)
             await self._begin(prompt)
-            async for event in self._rounds():
-                yield event
+            async with aclosing(self._rounds()) as batches:
+                async for batch in batches:
+                    for event in batch:
+                        yield event
         except Fault as fault:
             for event in self._shown([_failure(fault)]):
                 yield event
@@ -141,15 +145,16 @@ class Turn:
 
     # ---- rounds --------------------------------------------------------------------------------------------------
 
-    async def _rounds(self) -> AsyncIterator[AgentEvent]:
+    async def _rounds(self) -> Batches:
         """Runs tools and asks in turn until one of them ends the call."""
         while True:
             if calls := unanswered(self._entries):
                 if self._round >= self._options.max_rounds:
                     self._ending = self._finished("max_rounds", "tool_use")
                     break
-                async for event in self._run_tools(calls):
-                    yield event
+                async with aclosing(self._run_tools(calls)) as batches:
+                    async for batch in batches:
+                        yield batch
                 if not self.cancelled and unanswered(self._entries):
                     self._ending = self._finished("tool_calls", "tool_use")
                     break
@@ -157,33 +162,30 @@ class Turn:
                 self._ending = self._finished("cancelled", None)
                 break
             self._round += 1
-            async for event in self._ask():
-                yield event
+            async with aclosing(self._ask()) as batches:
+                async for batch in batches:
+                    yield batch
             if self._ending is not None:
                 break
-        for event in self._shown([self._ending]):
-            yield event
+        yield self._shown([self._ending])
 
-    async def _ask(self) -> AsyncIterator[AgentEvent]:
+    async def _ask(self) -> Batches:
         """One message of the model. It is kept, however it ended."""
         asking = self._asking = Asking(
             self._pool, self._backends.settings.limits, self._backends.choose(self._specification), self._write
         )
         blocks: Blocks | None = None
         last: Event | None = None
-        for event in self._shown(self._watch.asked(self._loop.time())):
-            yield event
+        yield self._shown(self._watch.asked(self._loop.time()))
         try:
             await asking.ask()
             while not asking.over:
                 batch = await asking.next(self._due())
                 if batch and blocks is None:
                     blocks = Blocks(asking.choice.target.wire)
-                    for event in self._shown(self._message_started(asking.choice)):
-                        yield event
+                    yield self._shown(self._message_started(asking.choice))
                 last = batch[-1] if batch else last
-                for event in self._heard(batch, blocks, asking.heard):
-                    yield event
+                yield self._heard(batch, blocks, asking.heard)
         except BaseException:  # nobody listens any more, or we are being cancelled: what came is kept all the same
             self._keep_now(asking, blocks)
             raise
@@ -195,8 +197,7 @@ class Turn:
         entry = _entry(asking, blocks, isinstance(last, Finished))
         if entry is not None:
             await self._keep(entry)
-        for event in self._shown([*cut, *self._told(asking, entry)]):
-            yield event
+        yield self._shown([*cut, *self._told(asking, entry)])
         await self._conclude(asking, entry, last)
 
     def _message_started(self, choice: Choice) -> list[AgentEvent]:
@@ -271,7 +272,7 @@ class Turn:
 
     # ---- tools ---------------------------------------------------------------------------------------------------
 
-    async def _run_tools(self, calls: Sequence[ToolUse]) -> AsyncIterator[AgentEvent]:
+    async def _run_tools(self, calls: Sequence[ToolUse]) -> Batches:
         """All that can be run here, at the same time. Each result is kept as soon as it is there."""
         tasks: dict[asyncio.Task[ToolResult], ToolUse] = {}
         for call in calls:
@@ -292,8 +293,7 @@ class Turn:
                         continue
                     result = refused(call, "The tool was cancelled.") if task.cancelled() else task.result()
                     await self._keep(Entry(role="user", blocks=(result,)))
-                    for event in self._shown([_result_event(call, result)]):
-                        yield event
+                    yield self._shown([_result_event(call, result)])
         finally:
             for task in tasks:
                 task.cancel()

@@ -76,9 +76,9 @@ class StreamingOptions(msgspec.Struct, frozen=True, kw_only=True):
     `abort` ends the call at any point. `events` says which events are given: those of blocks, those for a user
     interface, or all. `smoothing` lets at most four updates a second through to the interface. `max_rounds` bounds how
     often the model is asked. `approve` is asked before each call of a tool; `tool_timeout` bounds one, in seconds.
-    `thought_tags` names tags in the text (`"thinking"`) whose thoughts are told by the thought-stream operator, beside
-    whatever thinks natively. `retry_lost_answer` asks once more, with twice the room, when all of it went into reasoning. `stall_after` is after
-    how many silent seconds the stream counts as stalled.
+    `thought_tags` names tags in the text (`"thinking"`) whose thoughts the thought-stream operator tells, beside
+    whatever thinks natively. `retry_lost_answer` asks once more, with twice the room, when all of it went into
+    reasoning. `stall_after` is after how many silent seconds the stream counts as stalled.
     """
 
     thinking: ThinkingConfig | None = None

@@ -1,6 +1,6 @@
 """The thought-stream operator in an agent's events: tags in the text told as thoughts, and the text without them.
 
-It only changes what is told. What is kept is what the model wrote, tags and all, because that is what it must see again.
+It only changes what is told. What is kept is what the model wrote, tags and all: that is what it must see again.
 """
 
 from __future__ import annotations
