@@ -218,7 +218,8 @@ class Turn:
         told = blocks.apply(batch)
         if self._tags is not None:
             told = self._tags.apply(told)
-        liveness = self._watch.see(blocks.thinks, blocks.open, now)
+        over = isinstance(batch[-1], Finished | Failed)
+        liveness = [] if over else self._watch.see(blocks.thinks, blocks.open, now)
         return self._shown(liveness + told if liveness else told)
 
     async def _conclude(self, asking: Asking, entry: Entry | None, last: Event | None) -> None:

@@ -41,7 +41,7 @@ def read_block(written: Written) -> Block:
     try:
         kind = KINDS[written["type"]]
         block: Block = _read_struct(kind, {name: value for name, value in written.items() if name != "type"})
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise Misuse("a block of the conversation cannot be read: it was not written by this version") from None
     return block
 
@@ -62,8 +62,8 @@ def _write(value: Any) -> Any:
         return {_JSON: bytes(value).decode("utf-8")}
     if isinstance(value, Seal | Extra):
         return _write_struct(value)
-    if isinstance(value, dict):
-        return {name: _write(inner) for name, inner in value.items()}
+    if isinstance(value, dict):  # as pairs, because its names may be any
+        return [[_write(name), _write(inner)] for name, inner in value.items()]
     if isinstance(value, list):
         return [write_block(inner) for inner in value]
     return value
@@ -94,12 +94,12 @@ class _Result(msgspec.Struct):
 def _read(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         if _BYTES in value:
-            return b64decode(value[_BYTES]).decode("utf-8", "surrogatepass")
+            return b64decode(value[_BYTES], validate=True).decode("utf-8", "surrogatepass")
         if _JSON in value:
             return msgspec.Raw(value[_JSON].encode("utf-8"))
-        if name in _PARTS:
-            return _read_struct(_PARTS[name], value)
-        return {inner: _read("", one) for inner, one in value.items()}
+        return _read_struct(_PARTS[name], value)
+    if name == "fields":
+        return {_read("", inner): _read("", one) for inner, one in value}
     if isinstance(value, list):
         return [read_block(inner) for inner in value]
     return value
