@@ -30,7 +30,7 @@ from thinkwire.agent.store import Entry, Facts, SqliteStore
 from thinkwire.agent.thought_tags import ThoughtTags
 from thinkwire.agent.tools import Toolbox, approval_of, refused
 from thinkwire.agent.ui import UiAdapter
-from thinkwire.faults import Fault, Misuse
+from thinkwire.faults import Fault, Misuse, WireFault
 from thinkwire.model import (
     Block,
     Event,
@@ -264,12 +264,20 @@ class Turn:
             thinking=wish.thinking.intent() if wish.thinking is not None else Intent(),
             sampling=wish.sampling or Sampling(),
         )
-        return write_question(target, model, request, self._backends.key(target), wish.markup, notices)
+        key, markup = self._backends.key(target), wish.markup
+        try:
+            return write_question(target, model, request, key, markup, notices)
+        except WireFault as fault:
+            if fault.code != "conflict" or request.tool_choice.mode not in _FORCING:
+                raise
+        request.thinking = Intent("off")
+        notices.add("converted", "thinking", "off in this round: the model does not think while a tool is forced")
+        return write_question(target, model, request, key, markup, notices)
 
     def _tool_choice(self, wish: ToolChoice) -> ToolChoice:
         """A forced call is forced once: after it the model must be able to answer."""
-        forced = wish.mode in ("any", "tool")
-        return replace(wish, mode="auto", name=None) if forced and self._round > 1 else wish
+        again = wish.mode in _FORCING and self._round > 1
+        return replace(wish, mode="auto", name=None) if again else wish
 
     # ---- tools ---------------------------------------------------------------------------------------------------
 
@@ -351,6 +359,7 @@ class Turn:
         return agent.Finished(outcome, reason, self._usage, text)
 
 
+_FORCING = ("any", "tool")
 _FOR_EVERYBODY = (agent.ConversationStarted, agent.Liveness, agent.NoticeGiven, agent.UsageUpdate)
 
 

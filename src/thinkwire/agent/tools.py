@@ -149,9 +149,13 @@ class _Described(_Runnable):
         if not name.isidentifier():
             raise Misuse("tools: give functions with a name, tools, or mappings")
         summary, described = _read_docstring(inspect.getdoc(function) or "")
-        self._arguments = _struct_of(function, name, described)
-        self._decode = msgspec.json.Decoder(self._arguments).decode
-        self.tool = Tool(name, summary or None, msgspec.Raw(msgspec.json.encode(_schema(self._arguments, name))))
+        arguments = _struct_of(function, name, described)
+        try:
+            self._decode = msgspec.json.Decoder(arguments).decode
+            schema = _schema(arguments, name)
+        except TypeError as error:
+            raise Misuse(f"tools: a parameter of {name} has a type that JSON cannot hold: {error}") from None
+        self.tool = Tool(name, summary or None, msgspec.Raw(msgspec.json.encode(schema)))
 
     def read(self, arguments: str) -> Mapping[str, Any]:
         read = self._decode(arguments or "{}")
@@ -184,10 +188,7 @@ def _default(value: Any) -> Any:
 
 def _schema(arguments: type[msgspec.Struct], name: str) -> dict[str, Any]:
     """JSON Schema of an object, with the types it refers to inside."""
-    try:
-        [_], parts = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
-    except TypeError as error:
-        raise Misuse(f"tools: a parameter of {name} has a type that JSON cannot hold: {error}") from None
+    _, parts = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
     schema: dict[str, Any] = parts.pop(name)
     schema.pop("title", None)
     return {**schema, "$defs": parts} if parts else schema
