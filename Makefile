@@ -35,8 +35,9 @@ docs: $(READY) ## write the generated docs anew
 agents: $(READY) ## run Claude Code, Codex and Gemini CLI through the gateway; needs npm and the network
 	@$(PY) tools/agents.py
 
-bench: $(READY) ## measure the converter
+bench: $(READY) ## measure the converter, and the agent above it
 	@$(PY) bench/converter.py
+	@$(PY) bench/agent.py
 
 bench-gateway: $(READY) ## measure the gateway against nginx (which must be installed)
 	@$(PY) bench/gateway.py

@@ -189,8 +189,6 @@ class Turn:
         except BaseException:  # nobody listens any more, or we are being cancelled: what came is kept all the same
             self._keep_now(asking, blocks)
             raise
-        if self.cancelled:
-            last = None
         cut = blocks.cut() if blocks is not None else []
         if self._tags is not None:
             cut = self._tags.apply(cut)
@@ -338,6 +336,8 @@ class Turn:
             if every or type(event) in _FOR_EVERYBODY:
                 out.append(event)
             out += ui.feed(event, now)
+        if every and events and isinstance(events[-1], agent.Finished | agent.Failed):
+            out.append(out.pop(-2))  # the ending is the last event, whoever it is for
         return out
 
     def _told(self, asking: Asking, entry: Entry | None) -> list[AgentEvent]:
