@@ -23,7 +23,8 @@ FOUR = ("claude", "responses", "gemini", "reasoning-content")
 
 _VERSIONED = ("openai-chat", "openai-responses")
 _BUDGETS = {"adaptive": False, "budget": (1024, 128_000), "efforts": (), "off_efforts": ()}
-_RULES = {"claude": _BUDGETS, "claude-bedrock": _BUDGETS}
+"""What cannot be told from the name of a model that does not exist: the Claudes of the 4.5 kind."""
+
 THINKING = {"type": "enabled", "budget_tokens": 2000}
 
 
@@ -47,7 +48,7 @@ def backend(lab: RunningLab, name: str, options: str = "", **fields: Any) -> dic
         "key": "lab",
         "model": persona.model,
         "trust": persona.wire if "claude" not in persona.model else "claude",
-        "rules": _RULES.get(name, {}),
+        "rules": _BUDGETS if persona.spelling in ("manual", "signed") else {},
         "markup": "think-prefilled" if name == "think-prefilled" else "auto",
     }
     return table | fields

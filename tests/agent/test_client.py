@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from tests.agent.rig import BY_NAME, EVERYBODY, THINKING, ask, backend, config, kinds, run
-from tests.gateway.rig import Loop, Upstream, running, whole
+from tests.agent.rig import BY_NAME, EVERYBODY, THINKING, Heard, ask, backend, claude_says, config, kinds, run
+from tests.gateway.rig import Loop, Upstream, running, streamed, whole
 
-from thinkwire.agent import AgentEvent, Client, Sampling, Specification, StreamingOptions, ThinkingConfig
+from thinkwire.agent import (
+    AgentEvent,
+    Client,
+    Sampling,
+    Specification,
+    SqliteStore,
+    StreamingOptions,
+    ThinkingConfig,
+)
 from thinkwire.faults import Misuse
 from thinkwire.lab.server import RunningLab
 from thinkwire.upstream.backend import Backend
@@ -142,6 +151,7 @@ def test_what_cannot_be_used_is_said_at_once(lab: RunningLab, tmp_path: Path, mo
                 ({"options": {"thinkin": THINKING}}, "thinkin: there is no such option"),
                 ({"options": {"thinking": {"type": "on"}}}, "Invalid enum value 'on'"),
                 ({"options": {"max_rounds": 0}}, "max_rounds"),
+                ({"options": {"thinking": {"type": "adaptive", "budget_tokens": 5}}}, "goes with the type enabled"),
                 ({"conversation_id": "gone"}, "there is no conversation 'gone'"),
                 ({"tools": [lambda: 1]}, "functions with a name"),
                 ({"tools": [add, add]}, "two of the name 'add'"),
@@ -249,6 +259,8 @@ def test_it_works_the_same_through_the_gateway(lab: RunningLab, name: str) -> No
                 heard = await ask(client, tools=[add], options={"thinking": THINKING})
                 assert heard.ending.outcome == "completed"
                 assert "The user asks" in heard.thinking
+                losses = [notice for notice in heard.of("notice") if notice.detail == "at the gateway"]
+                assert bool(losses) == (name != "claude"), "what the gateway could not carry is told here"
                 again = await ask(client, "And now?", heard.id, tools=[add])
                 assert again.ending.outcome == "completed"
                 assert len(kinds(client.conversations.entries(heard.id))) == 8
@@ -329,3 +341,53 @@ def test_one_client_may_be_used_in_several_loops(lab: RunningLab) -> None:
     assert run(ask(client)).ending.outcome == "completed"
     assert run(ask(client)).ending.outcome == "completed"
     run(client.close())
+
+
+def test_closing_the_client_ends_its_calls_and_keeps_what_came(scripted: Any, upstream: Upstream) -> None:
+    thought = {"type": "thinking", "thinking": "so far", "signature": "never"}
+    upstream.script = streamed(claude_says(thought, end=False), end="silent")
+
+    async def main() -> None:
+        store = SqliteStore()
+        client = Client(scripted, store)
+        heard = Heard()
+        seen = asyncio.Event()
+
+        async def listen() -> None:
+            async for event in client.stream("x"):
+                heard.append(event)
+                if heard.thinking == "so far":
+                    seen.set()
+
+        listening = asyncio.create_task(listen())
+        await seen.wait()
+        left = client.stream("nobody listens to this")
+        await anext(left)
+        await client.close()
+        await listening
+        assert heard.ending.outcome == "cancelled"
+        with pytest.raises(Misuse, match="the store is closed"):
+            store.create()
+        assert [event.code for event in [event async for event in left] if event.type == "failed"] == [
+            "invalid_request"
+        ]
+
+    run(main())
+
+
+def test_a_listener_that_fails_ends_the_call_and_what_came_is_kept(lab: RunningLab) -> None:
+    class Broken(Exception):
+        pass
+
+    def fail(event: AgentEvent) -> None:
+        if event.type == "text_delta":
+            raise Broken
+
+    async def main() -> None:
+        async with Client(config(lab, "think")) as client:
+            name = client.conversations.create()
+            with pytest.raises(Broken):
+                await client.stream_agent("x", fail, name)
+            assert kinds(client.conversations.entries(name)) == ["user text", "assistant reasoning text"]
+
+    run(main())

@@ -20,7 +20,15 @@ from thinkwire.model import Event, Failed, Notices, Reply, Request
 from thinkwire.tool_offer import Offer
 from thinkwire.upstream.connection import Call, Header
 from thinkwire.upstream.pool import Place, Pool
-from thinkwire.upstream.refusal import LAST_WORDS, is_document, is_encoded, may_retry, read_refusal, wait_asked
+from thinkwire.upstream.refusal import (
+    LAST_WORDS,
+    is_document,
+    is_encoded,
+    may_retry,
+    note_losses,
+    read_refusal,
+    wait_asked,
+)
 from thinkwire.upstream.target import Target, key_line, own_lines
 
 _KEPT = 2000
@@ -132,6 +140,7 @@ class Answer:
         self._status = status
         self.headers = headers
         self.heard = self._loop.time()
+        note_losses(headers, self.question.notices)
         if is_encoded(headers):
             self._lose(Fault("malformed", "the upstream sent an encoded body unasked", phase="headers"))
         elif status >= 300 or is_document(headers, self.question.target.wire):

@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,6 +27,9 @@ from thinkwire.model import Block, Media, Text, ToolResult
 from thinkwire.upstream.pool import Pool
 
 Prompt = str | Sequence[Text | Media] | None
+_CLOSING = 1.0
+"""Seconds that calls have to end when the client is closed. They need none unless their listener is busy."""
+
 OnEvent = Callable[[AgentEvent], Awaitable[None] | None]
 
 
@@ -53,9 +56,13 @@ class Client:
         self._turns: dict[str, Turn] = {}
 
     async def close(self) -> None:
-        """Ends all calls that are under way, and closes the store."""
+        """Ends all calls that are under way, and closes the store when they have kept what came."""
         for turn in list(self._turns.values()):
             turn.cancel()
+        with suppress(TimeoutError):  # a call that nobody listens to does not end by itself
+            async with asyncio.timeout(_CLOSING):
+                while self._turns:
+                    await asyncio.sleep(0.001)
         if self._pool is not None:
             self._pool.close()
         self.conversations.close()

@@ -39,10 +39,14 @@ class ThinkingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effort: Effort | None = None
     display: Display | None = None
 
+    def __post_init__(self) -> None:
+        if self.budget_tokens is not None and self.type != "enabled":
+            raise Misuse(f"thinking: budget_tokens goes with the type enabled, not with {self.type}")
+
     def intent(self) -> Intent:
         mode = _MODES[self.type]
         show = None if mode == "off" else self.display != "omitted"
-        return Intent(mode, self.effort, self.budget_tokens if mode == "on" else None, self.display, show)
+        return Intent(mode, self.effort, self.budget_tokens, self.display, show)
 
 
 _MODES: dict[str, Mode] = {"enabled": "on", "adaptive": "adaptive", "disabled": "off"}

@@ -84,6 +84,7 @@ class SqliteStore:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self._lock = threading.RLock()
+        self._closed = False
         if path is not None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -95,6 +96,7 @@ class SqliteStore:
 
     def close(self) -> None:
         with self._lock:
+            self._closed = True
             self._db.close()
 
     # ---- conversations -------------------------------------------------------------------------------------------
@@ -110,13 +112,13 @@ class SqliteStore:
         return name
 
     def __contains__(self, conversation_id: str) -> bool:
-        with self._lock:
+        with self._open():
             found = self._db.execute("SELECT 1 FROM conversation WHERE id = ?", (conversation_id,)).fetchone()
         return found is not None
 
     def conversations(self) -> list[Summary]:
         """All there are, the newest first."""
-        with self._lock:
+        with self._open():
             rows = self._db.execute("SELECT id, created, head FROM conversation ORDER BY created DESC, id").fetchall()
             return [Summary(name, created, self._count(head)) for name, created, head in rows]
 
@@ -167,7 +169,7 @@ class SqliteStore:
 
     def entries(self, conversation_id: str) -> list[Entry]:
         """All messages of a conversation, the first first."""
-        with self._lock:
+        with self._open():
             head = {"head": self._head(conversation_id)}
             rows = self._db.execute(
                 _PATH + "SELECT entry.id, role, facts FROM path JOIN entry USING (id) ORDER BY depth DESC", head
@@ -217,9 +219,16 @@ class SqliteStore:
                 raise Misuse(f"the store is of format {found}, and this version reads {FORMAT}")
 
     @contextmanager
+    def _open(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise Misuse("the store is closed")
+            yield
+
+    @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """All or nothing; one inside another is part of it."""
-        with self._lock:
+        with self._open():
             if self._db.in_transaction:
                 yield self._db
                 return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thinkwire.faults import Fault, WireFault
-from thinkwire.model import Failed, Notices
+from thinkwire.model import NOTICE_CODES, Failed, Notices
 from thinkwire.upstream.connection import Header
 from thinkwire.wires.error_numbers import ERROR_NUMBERS
 from thinkwire.wires.registry import find_wire
@@ -57,3 +57,13 @@ def is_document(headers: list[Header], wire: str) -> bool:
     """Whether a reply that should be a stream says of itself that it is one JSON document. It is read like one, except
     that Gemini's streams may be documents."""
     return dict(headers).get(b"content-type", b"").startswith(b"application/json") and wire != "gemini"
+
+
+def note_losses(headers: list[Header], notices: Notices) -> None:
+    """Takes over what a gateway in front of the backend says was not carried."""
+    for name, value in headers:
+        if name == b"x-thinkwire-notices":
+            for notice in value.decode("latin-1").split("; "):
+                code, _, where = notice.partition("=")
+                if code in NOTICE_CODES:
+                    notices.add(code, where, "at the gateway")
