@@ -21,6 +21,7 @@ LAYERS: list[set[str]] = [
     {"configuration"},
     {"upstream"},
     {""},  # thinkwire/__init__.py, the front door
+    {"preflight"},
     {"convert"},
     {"provenance"},
     {"capabilities"},

@@ -9,12 +9,15 @@ def test_public_names() -> None:
     assert sorted(thinkwire.__all__) == [
         "Fault",
         "Misuse",
+        "Preflight",
+        "Standpoint",
         "StreamTranslator",
         "ThoughtStream",
         "TranslatedReply",
         "TranslatedRequest",
         "WIRES",
         "WireFault",
+        "preflight",
         "translate_reply",
         "translate_request",
     ]

@@ -1,5 +1,5 @@
-"""Writes the documentation that is made from code: docs/notices.md, docs/models.md, docs/matrix.md and the
-demonstration in README.md.
+"""Writes the documentation that is made from code: docs/notices.md, docs/models.md, docs/matrix.md, the strict personas
+in docs/lab.md, the kinds in docs/repair.md and the demonstration in README.md.
 
 `--check` writes nothing and fails when one of them is out of date.
 """
@@ -17,7 +17,9 @@ from thinkwire.capabilities.table import Row, table
 from thinkwire.capabilities.words import WORDS
 from thinkwire.cli import demo
 from thinkwire.faults import STATUS, FaultCode
+from thinkwire.lab.strict import STRICT
 from thinkwire.model import NOTICE_CODES
+from thinkwire.provenance.repair.report import KINDS
 
 ROOT = Path(__file__).parent.parent
 
@@ -73,7 +75,11 @@ suffixes behind it do not matter. `thinkwire models NAME` prints the same. A con
 {wires}
 """
 
-BEGIN, END = "<!-- demo, written by `make docs` -->\n", "<!-- /demo -->\n"
+Marks = tuple[str, str]
+
+DEMO: Marks = ("<!-- demo, written by `make docs` -->\n", "<!-- /demo -->\n")
+PERSONAS: Marks = ("<!-- strict personas, written by `make docs` -->\n", "<!-- /strict personas -->\n")
+KINDS_MARKS: Marks = ("<!-- kinds, written by `make docs` -->\n", "<!-- /kinds -->\n")
 
 
 def main() -> int:
@@ -82,7 +88,9 @@ def main() -> int:
         ROOT / "docs" / "notices.md": notices_page(),
         ROOT / "docs" / "models.md": models_page(),
         ROOT / "docs" / "matrix.md": matrix.page(),
-        ROOT / "README.md": readme(),
+        ROOT / "docs" / "lab.md": between(ROOT / "docs" / "lab.md", PERSONAS, strict_personas()),
+        ROOT / "docs" / "repair.md": between(ROOT / "docs" / "repair.md", KINDS_MARKS, kinds()),
+        ROOT / "README.md": between(ROOT / "README.md", DEMO, f"```\n{demonstration()}```\n"),
     }
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" not in sys.argv[1:]:
@@ -119,13 +127,33 @@ def model_line(wire: str, row: Row) -> str:
     return f"| {row.name} | {models} | {hosts} | {asked} | {exclusions(rules)} | {history(rules)} | {source} |"
 
 
-def readme() -> str:
-    """README.md with the present demonstration between its two marks."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    assert end, "README.md has lost the marks around its demonstration"
-    return f"{before}{BEGIN}```\n{demonstration()}```\n{END}{after}"
+def between(page: Path, marks: Marks, written: str) -> str:
+    """The page with this between its two marks."""
+    begin, end = marks
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, found, after = rest.partition(end)
+    assert found, f"{page.name} has lost the marks around what is written here"
+    return f"{before}{begin}{written}{end}{after}"
+
+
+def strict_personas() -> str:
+    """Who there is, and then every rule once, with those who have it."""
+    rows = ["| persona | wire | who it is |", "|---|---|---|"]
+    rows += [f"| `{one.name}` | `{one.wire}` | {one.about.replace('<think>', '`<think>`')} |" for one in STRICT]
+    who: dict[tuple[str, str, str], list[str]] = {}
+    for persona in STRICT:
+        for rule in persona.rules:
+            who.setdefault((rule.name, rule.line, rule.source), []).append(persona.name.removeprefix("strict-"))
+    rules = ["| rule | refuses | of `strict-…` | known from |", "|---|---|---|---|"]
+    for (name, line, source), names in who.items():
+        rules.append(f"| `{name}` | {line} | {', '.join(names)} | {source} |")
+    return "\n".join([*rows, "", *rules, ""])
+
+
+def kinds() -> str:
+    """What the repair does, by kind."""
+    rows = [f"| `{kind}` | {action} | {meaning} |" for kind, (action, meaning) in KINDS.items()]
+    return "\n".join(["| kind | done | what it is |", "|---|---|---|", *rows]) + "\n"
 
 
 def demonstration() -> str:

@@ -10,16 +10,21 @@ from thinkwire.convert import (
 )
 from thinkwire.faults import Fault, Misuse, WireFault
 from thinkwire.markup.thought_stream import ThoughtStream
+from thinkwire.preflight import Preflight, preflight
+from thinkwire.provenance.projection import Standpoint
 
 __all__ = [
     "WIRES",
     "Fault",
     "Misuse",
+    "Preflight",
+    "Standpoint",
     "StreamTranslator",
     "ThoughtStream",
     "TranslatedReply",
     "TranslatedRequest",
     "WireFault",
+    "preflight",
     "translate_reply",
     "translate_request",
 ]

@@ -26,7 +26,6 @@ from thinkwire.markup.stage import MarkupStage
 from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules, Started, Usage
 from thinkwire.provenance.attribution import Attribution
 from thinkwire.provenance.ledger import Recording
-from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import CallsBack, Offer, offer_tools
 from thinkwire.wires.registry import WIRES, ReplyEncoder, Wire, find_wire
 
@@ -38,6 +37,9 @@ __all__ = [
     "translate_reply",
     "translate_request",
 ]
+
+History = Callable[[Request, Notices], Request]
+"""What becomes of a history on its way (provenance/projection.py). The very same value where nothing changes."""
 
 _CR, _LF = 13, 10
 _LINE_PART = 64 * 1024
@@ -378,11 +380,11 @@ def translate_request(
     rules: Rules | None = None,
     asked_model: str | None = None,
     stream: bool | None = None,
-    restoration: Restoration | None = None,
+    history: History | None = None,
 ) -> TranslatedRequest:
     """A request from one wire to another. `model` is the target's model: it goes into the body and chooses the rules,
-    unless `rules` are given. `asked_model` and `stream` are what a source says in its URL instead of its body. A
-    `restoration` gives the target its own seals back out of carriers.
+    unless `rules` are given. `asked_model` and `stream` are what a source says in its URL instead of its body.
+    `history` makes of a request what this target may see of it.
 
     Raises `WireFault` when the body is not a request of the source wire, `Misuse` for unknown names.
     """
@@ -393,11 +395,11 @@ def translate_request(
         request.model = asked_model
     if stream is not None:
         request.stream = stream
-    restored = request if restoration is None else restoration.apply(request, notices)
-    if origin is wanted and model in (None, request.model) and restored is request:
+    seen = request if history is None else history(request, notices)
+    if origin is wanted and model in (None, request.model) and seen is request:
         offer = Offer(bool(request.tools))
         return TranslatedRequest(body, notices.as_list(), offer, request.model, request.stream, request)
-    return write_request(restored, target, model, rules, notices, source)
+    return write_request(seen, target, model, rules, notices, source)
 
 
 def write_request(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
+import urllib.error
 import urllib.request
 
 import pytest
@@ -49,6 +51,45 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
 def test_without_a_command_it_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab"]) == 2
     assert "serve" in capsys.readouterr().err
+
+
+def test_a_list_of_who_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:2] == ["think", "openai-chat"]
+    assert any(line.split()[:2] == ["strict-claude-bound", "anthropic"] for line in lines)
+
+
+def test_what_one_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "list", "strict-kimi"]) == 0
+    out = capsys.readouterr().out
+    assert "strict-kimi: a message with calls and without `reasoning_content`" in out
+    assert "mastra#12592" in out
+
+
+@pytest.mark.parametrize("arguments", [["list", "nobody"], ["serve", "--persona", "nobody"]])
+def test_a_persona_that_is_none(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", *arguments]) == 2
+    assert capsys.readouterr().err == "error: there is no persona 'nobody'; `thinkwire lab list` says who there is\n"
+
+
+def test_only_some(start) -> None:
+    process = start("lab", "serve", "--port", "0", "--log", "--persona", "strict-kimi")
+    told = b"".join(iter(process.stdout.readline, b"\n")).decode()
+    url = re.search(r"http://\S+?(?=,)", told)[0]
+    messages = [{"role": "user", "content": "x"}, {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}]
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{url}/strict-kimi/v1/chat/completions", body, timeout=10)
+    assert refused.value.code == 400
+    refused.value.close()
+    with pytest.raises(urllib.error.HTTPError) as missing:
+        urllib.request.urlopen(f"{url}/think/v1/models", timeout=10)
+    assert b"there are: strict-kimi" in missing.value.read()
+    missing.value.close()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    assert b"sent, refused by reasoning_comes_back_with_calls" in process.stderr.read()
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from tests.gateway.running import MESSAGE, Running, run, running, settings_for
 from tests.gateway.upstream import ANSWER, SSE, Upstream, chat_chunk
 
-from thinkwire.configuration.settings import MODES, Server, Settings
+from thinkwire.configuration.settings import Server, Settings
 from thinkwire.gateway.switches import HISTORY, SESSIONS, Switches
+from thinkwire.provenance.projection import MODES
 
 BACKEND = "/_thinkwire/backend"
 
@@ -111,10 +112,13 @@ def test_what_is_wrong_changes_nothing(method: str, path: str, body: Any, status
 def test_the_mode_is_switched_and_survives_a_reload() -> None:
     async def test() -> None:
         async with running(two()) as it:
-            for mode in MODES:
+            told = await it.ask("PUT", "/_thinkwire/mode", {"mode": "summarize"})
+            assert told.status == 409, "nobody is named who could sum up"
+            assert "thinking.summarizer" in told.json()["error"]
+            for mode in MODES[:-1]:
                 assert (await it.ask("PUT", "/_thinkwire/mode", {"mode": mode})).json()["mode"] == mode
             it.gateway.apply(two())
-            assert it.gateway.setup.settings.thinking.mode == MODES[-1]
+            assert it.gateway.setup.settings.thinking.mode == MODES[-2]
             await it.ask("PUT", "/_thinkwire/mode", {"mode": None})
             assert it.gateway.setup.settings.thinking.mode == "auto"
 

@@ -9,8 +9,10 @@ from tests.lab.talk import CHAT, QUESTION, STREAMS, Line, chat
 
 from thinkwire.lab.app import LabApp
 from thinkwire.lab.personas import PERSONAS, Persona
+from thinkwire.lab.rules.rule import Asked, rule
 from thinkwire.lab.server import start
-from thinkwire.lab.turn import Json, Refused
+from thinkwire.lab.strict import EVERYBODY
+from thinkwire.lab.turn import Refused
 
 PATHS = {path.partition("?")[0] for path, _ in STREAMS.values()}
 
@@ -39,7 +41,7 @@ def test_places(line: Line) -> None:
     assert b"/_lab/personas" in line.say("/").body
     assert line.say("/", method="HEAD").status == line.say("/claude/", method="HEAD").status == 200
     listed = line.say("/_lab/personas").json
-    assert [one["name"] for one in listed["personas"]] == [persona.name for persona in PERSONAS]
+    assert [one["name"] for one in listed["personas"]] == [persona.name for persona in EVERYBODY]
     assert {"pace", "seed", "fault"} <= set(listed["options"])
     assert line.say("/_lab/nothing").status == 404
     assert line.say("/nobody/v1/models").status == 404
@@ -86,11 +88,13 @@ def test_a_request_that_is_too_large(line: Line, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_persona_may_look_at_the_request_more_closely() -> None:
-    def no_history(body: Json) -> None:
-        if len(body["messages"]) > 1:
+    @rule("nowhere")
+    def no_history(asked: Asked) -> None:
+        """any history"""
+        if len(asked.body["messages"]) > 1:
             raise Refused("One message is enough.", code="history")
 
-    strict = replace(PERSONAS[0], name="strict", check=no_history)
+    strict = replace(PERSONAS[0], name="strict", rules=(no_history,))
     with start(LabApp([strict])) as lab:
         line = Line(lab.url)
         assert line.say(f"/strict{CHAT}", chat()).status == 200

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from thinkwire.convert import Passage, StreamTranslator, translate_request
+from thinkwire.convert import History, Passage, StreamTranslator, translate_request
 from thinkwire.model import Rules
 from thinkwire.provenance.attribution import Attribution
 from thinkwire.provenance.carrier import PREFIX, Carrier
+from thinkwire.provenance.projection import Standpoint, project
 from thinkwire.provenance.restoration import Restoration
 
 CARRIER = Carrier(b"secret", b"me")
@@ -61,6 +62,10 @@ def blocks_of(source: str, events: Sequence[Any], trust: str) -> list[dict[str, 
     return blocks
 
 
+def projected(restoration: Restoration, target: Standpoint) -> History:
+    return lambda request, notices: project(restoration.apply(request, notices), target, notices)
+
+
 def asked(
     blocks: list[dict[str, Any]], target: str, trust: str, rules: Rules = RULES, carrier: Carrier = CARRIER
 ) -> Any:
@@ -68,7 +73,12 @@ def asked(
     messages.append({"role": "user", "content": "more"})
     body = json.dumps({"model": "m", "max_tokens": 9, "messages": messages}).encode()
     there = translate_request(
-        body, source="anthropic", target=target, model="m", rules=rules, restoration=Restoration(carrier, trust)
+        body,
+        source="anthropic",
+        target=target,
+        model="m",
+        rules=rules,
+        history=projected(Restoration(carrier), Standpoint(rules, trust)),
     )
     assert PREFIX.encode() not in there.body, "no carrier reaches a backend"
     return json.loads(there.body)
@@ -136,5 +146,5 @@ def test_a_thought_without_a_seal_goes_where_text_is_wanted(trust: str, there: b
 def test_native_signatures_are_left_alone() -> None:
     blocks = [{"type": "thinking", "thinking": "t", "signature": "EqQB"}, {"type": "text", "text": "a"}]
     body = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "assistant", "content": blocks}]}).encode()
-    same = translate_request(body, source="anthropic", target="anthropic", restoration=Restoration(CARRIER, "claude"))
+    same = translate_request(body, source="anthropic", target="anthropic", history=Restoration(CARRIER).apply)
     assert same.body == body

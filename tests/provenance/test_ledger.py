@@ -8,6 +8,7 @@ from thinkwire.convert import Passage, StreamTranslator, translate_request
 from thinkwire.model import Reasoning, Rules, Seal
 from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import Ledger, Recording
+from thinkwire.provenance.projection import Standpoint, project
 from thinkwire.provenance.restoration import Restoration
 
 ME, YOU = b"me", b"you"
@@ -67,14 +68,17 @@ def asked(ledger: Ledger, tenant: bytes) -> dict[str, object]:
         {"role": "model", "parts": [{"functionCall": call}]},
         {"role": "user", "parts": [{"functionResponse": result}]},
     ]
-    restoration = Restoration(Carrier(b"s", tenant), "here", lambda call_id: ledger.find(tenant, call_id))
+    restoration = Restoration(Carrier(b"s", tenant), lambda call_id: ledger.find(tenant, call_id))
+    rules = Rules(history="required", field="reasoning_content")
     there = translate_request(
         json.dumps({"contents": contents}).encode(),
         source="gemini",
         target="openai-chat",
         model="m",
-        rules=Rules(history="required", field="reasoning_content"),
-        restoration=restoration,
+        rules=rules,
+        history=lambda request, notices: project(
+            restoration.apply(request, notices), Standpoint(rules, "here"), notices
+        ),
     )
     message: dict[str, object] = json.loads(there.body)["messages"][1]
     return message

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from thinkwire.cli import config, convert, demo, lab, models, serve, use
+from thinkwire.cli import config, convert, demo, lab, models, preflight, repair, serve, use
 from thinkwire.cli.terminal import say
 from thinkwire.faults import Misuse, WireFault
 
@@ -26,6 +26,7 @@ Converts LLM replies and requests between wire formats, with their reasoning.
   thinkwire serve                                           any client in front of any model
   thinkwire lab serve                                       simulated thinking models to try it on
   thinkwire models claude-opus-5-5                          what is known of a model
+  thinkwire repair --in-place session.jsonl                 clean a transcript that a provider refuses
 """
 
 
@@ -73,9 +74,11 @@ def build_parser() -> argparse.ArgumentParser:
     demo.add_parser(commands)
     serve.add_parser(commands)
     use.add_parser(commands)
+    preflight.add_parser(commands)
     config.add_parser(commands)
     lab.add_parser(commands)
     models.add_parser(commands)
+    repair.add_parser(commands)
     return parser
 
 

@@ -17,12 +17,14 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from thinkwire.capabilities import find_rules
 from thinkwire.configuration import toml_lines
-from thinkwire.configuration.settings import MODES, Limits, Server, Settings, Thinking
+from thinkwire.configuration.settings import Limits, Server, Settings, Thinking
 from thinkwire.faults import Misuse
 from thinkwire.markup.profiles import PROFILES
 from thinkwire.model import Rules
 from thinkwire.names import is_loopback
+from thinkwire.provenance.projection import MODES, takes_mode
 from thinkwire.upstream.backend import PASSTHROUGH, Backend
 from thinkwire.upstream.signing import AWS, Signer
 from thinkwire.wires.registry import WIRES
@@ -164,7 +166,7 @@ class _Reading:
         backends = {name: backend for name, backend in found.items() if backend is not None}
         routes = self._routes(routed, list(tables))
         self._check_server(read["server"])
-        self._check_mode(read["thinking"])
+        self._check_mode(read["thinking"], backends)
         if self._problems:
             raise ConfigError(self._problems)
         return Settings(**read, backends=backends, routes=routes)
@@ -245,9 +247,15 @@ class _Reading:
         if any(not key.strip() or not key.isprintable() for key in server.keys):
             self._wrong(("server", "keys"), "a key must be printable characters and not empty")
 
-    def _check_mode(self, thinking: Thinking) -> None:
+    def _check_mode(self, thinking: Thinking, backends: Mapping[str, Backend]) -> None:
         if thinking.mode not in MODES:
             self._wrong(("thinking", "mode"), f"must be one of {', '.join(MODES)}")
+        if thinking.summarizer and thinking.summarizer not in backends:
+            there = ", ".join(backends) or "none"
+            self._wrong(("thinking", "summarizer"), f"there is no backend {thinking.summarizer!r}; there are {there}")
+        summarizes = "summarize" in (thinking.mode, *(backend.mode for backend in backends.values()))
+        if summarizes and not thinking.summarizer:
+            self._wrong(("thinking", "summarizer"), "mode summarize needs it: the name of the backend that sums up")
 
     # ---- backends ------------------------------------------------------------------------------------------------
 
@@ -300,6 +308,7 @@ class _Reading:
             near = get_close_matches(backend.markup, PROFILES, 1)
             advice = f"did you mean {near[0]}?" if near else f"known are auto, none, {', '.join(sorted(PROFILES))}"
             self._wrong((*path, "markup"), f"there is no such profile; {advice}")
+        self._check_backend_mode(path, backend)
         for header, value in backend.headers.items():
             if not (header.isascii() and header.isprintable() and value.isprintable()) or set(header) & set(" :"):
                 self._wrong((*path, "headers", header), "must be a name without blanks and a value without line ends")
@@ -311,6 +320,12 @@ class _Reading:
                     msgspec.convert(value, hints[field])
                 except msgspec.ValidationError:
                     self._wrong((*path, "rules", field), f"must be {_wanted(hints[field])}")
+
+    def _check_backend_mode(self, path: tuple[str, str], backend: Backend) -> None:
+        if backend.mode and backend.mode not in MODES:
+            self._wrong((*path, "mode"), f"must be one of {', '.join(MODES)}")
+        elif backend.mode and not takes_mode(find_rules(backend.wire, backend.model, host=backend.host), backend.mode):
+            self._wrong((*path, "mode"), "thoughts of others cannot be text there: take auto, drop_signature or strip")
 
     # ---- routes --------------------------------------------------------------------------------------------------
 

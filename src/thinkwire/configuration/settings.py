@@ -11,9 +11,6 @@ import msgspec
 
 from thinkwire.upstream.backend import Backend
 
-MODES = ("auto", "drop_signature", "convert_to_text", "convert_to_tags", "strip", "summarize")
-"""What may be done with the thoughts of a history."""
-
 
 class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`keys` are those that clients must show; needed as soon as `host` is not loopback."""
@@ -30,10 +27,12 @@ class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 class Thinking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`show_model`: the name in the reply is the one that was `requested` (clients resend thinking only then), or the
-    upstream's own (`actual`). `secret` seals what is given to clients to keep; replicas need a common one, and without
-    it one is made for this machine. `secret_env` names the variable that holds it."""
+    upstream's own (`actual`). `summarizer` is the backend that writes the summaries of mode `summarize`. `secret` seals
+    what is given to clients to keep; replicas need a common one, and without it one is made for this machine.
+    `secret_env` names the variable that holds it."""
 
     mode: str = "auto"
+    summarizer: str = ""
     show_model: Literal["requested", "actual"] = "requested"
     strict: bool = False
     secret: str = ""

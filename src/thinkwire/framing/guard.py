@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -51,11 +52,8 @@ def mend(payload: bytes) -> tuple[bytes, int]:
     how many there were."""
     count = 0
 
-    def replace(match: re.Match[bytes]) -> bytes:
+    def replace(_: bytes) -> bytes:
         nonlocal count
-        escape = match[0]
-        if len(escape) != _HALF or escape[1:2] != b"u":
-            return escape
         count += 1
         return rb"\ufffd"
 
@@ -65,7 +63,17 @@ def mend(payload: bytes) -> tuple[bytes, int]:
         text = payload.decode(errors="replace")
         count += text.count("\ufffd")
         payload = text.encode()
-    return _ESCAPE.sub(replace, payload), count
+    return replace_halves(payload, replace), count
+
+
+def replace_halves(payload: bytes, replace: Callable[[bytes], bytes]) -> bytes:
+    """The document with what `replace` gives for every escape of a lone half of a surrogate pair."""
+
+    def replaced(match: re.Match[bytes]) -> bytes:
+        escape = match[0]
+        return replace(escape) if len(escape) == _HALF and escape[1:2] == b"u" else escape
+
+    return _ESCAPE.sub(replaced, payload)
 
 
 def malformed(phase: Phase, what: str = "not valid JSON") -> WireFault:

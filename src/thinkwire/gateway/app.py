@@ -18,6 +18,7 @@ from thinkwire.gateway.counting import estimate_tokens, write_count
 from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
 from thinkwire.gateway.faces import Route, find_route
+from thinkwire.gateway.handover import Conversations
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switches, session_of
@@ -50,6 +51,7 @@ class Gateway:
         self._ledger = Ledger()
         self.apply()
         self.pool = Pool(settings.limits.connect)
+        self.conversations = Conversations()
         self.control = Control(self)
 
     def apply(self, settings: Settings | None = None) -> None:
@@ -158,6 +160,8 @@ class Gateway:
                 except Fault as fault:
                     await _answer(send, fault.status, write_error(ask.route.wire, fault))
                     return
+        if setup.summarizes and ask.route.operation == "generate":
+            self.conversations.saw(ask, targets[0])
         exchange = Exchange(self, ask, setup, targets, send)
         self._exchanges.add(exchange)
         try:

@@ -6,6 +6,7 @@
     GET  /_thinkwire/history     what was switched, when
     PUT  /_thinkwire/backend     {"backend": NAME} for all, {"backend": NAME, "session": ID} for one conversation
     PUT  /_thinkwire/mode        {"mode": NAME}
+    POST /_thinkwire/preflight   {"to": NAME, "wire": WIRE, "request": {…}}: what that backend would get of it
     POST /_thinkwire/reload      read the configuration again
 
 With `null` for a name, the configuration counts again. Without server keys only this machine may ask, and no web page:
@@ -15,6 +16,7 @@ keys one of them must be shown. Health is open to everybody and says nothing.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from importlib.metadata import version
@@ -23,13 +25,19 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from thinkwire.configuration.settings import MODES, Settings
+from thinkwire.configuration.settings import Settings
+from thinkwire.faults import Fault
 from thinkwire.gateway.asking import Headers, read_credentials
+from thinkwire.gateway.foresight import as_data, foresee
+from thinkwire.gateway.handover import Conversations, hand_over
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switch, Switches
 from thinkwire.names import is_loopback
+from thinkwire.provenance.projection import MODES
+from thinkwire.upstream.pool import Pool
 
 PREFIX = "/_thinkwire/"
+PREFLIGHT = PREFIX + "preflight"
 BODY = 16 * 1024
 METRICS_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 _JSON = b"application/json"
@@ -57,6 +65,8 @@ class Controlled(Protocol):
     setup: Setup
     switches: Switches
     draining: bool
+    pool: Pool
+    conversations: Conversations
 
     @property
     def open(self) -> int: ...
@@ -77,6 +87,13 @@ class _Backend(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Mode(msgspec.Struct, forbid_unknown_fields=True):
     mode: str | None
+
+
+class _Preflight(msgspec.Struct, forbid_unknown_fields=True):
+    to: str
+    wire: str
+    request: msgspec.Raw
+    model: str = ""
 
 
 def is_operation(path: str) -> bool:
@@ -109,8 +126,10 @@ class Control:
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         answer = self._health(scope["path"]) or self._refusal(scope)
         if answer is None:
-            body = await _read_body(receive)
-            answer = self._answer(scope["method"], scope["path"], body)
+            long = scope["path"] == PREFLIGHT
+            body = await _read_body(receive, self._gateway.setup.limits.body if long else BODY)
+            answer = self._foresee(scope, body) if long else await self._handed_over(scope, body, receive)
+            answer = answer or self._answer(scope["method"], scope["path"], body)
         head = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
         head.append((b"cache-control", b"no-store"))
         await send({"type": "http.response.start", "status": answer.status, "headers": head})
@@ -172,16 +191,71 @@ class Control:
             fields = " and perhaps ".join(f'"{name}"' for name in kind.__struct_fields__)
             return _problem(400, f"the body must be a JSON object with {fields}")
 
-    def _use_backend(self, asked: _Backend) -> Answer:
+    def _foresee(self, scope: MutableMapping[str, Any], body: bytes) -> Answer:
+        if scope["method"] != "POST":
+            return _problem(404, "POST a request here to see what another backend would get of it")
+
+        def foreseen(asked: _Preflight) -> Answer:
+            problem = self._unknown(asked.to)
+            if problem is not None:
+                return problem
+            try:
+                seen = foresee(
+                    self._gateway.setup, asked.to, asked.wire, bytes(asked.request), scope["headers"], asked.model
+                )
+            except Fault as fault:
+                return _problem(400, fault.message)
+            return _json(200, as_data(seen, asked.to))
+
+        return self._put(body, _Preflight, foreseen)
+
+    def _unknown(self, backend: str) -> Answer | None:
         backends = list(self._gateway.setup.targets)
-        if asked.backend is not None and asked.backend not in backends:
-            return _problem(404, f"there is no backend {asked.backend[:100]!r}; there are {', '.join(backends)}")
-        return self._switched(self._gateway.switches.use_backend(asked.backend, asked.session))
+        if backend in backends:
+            return None
+        return _problem(404, f"there is no backend {backend[:100]!r}; there are {', '.join(backends)}")
+
+    def _use_backend(self, asked: _Backend) -> Answer:
+        problem = None if asked.backend is None else self._unknown(asked.backend)
+        return problem or self._switched(self._gateway.switches.use_backend(asked.backend, asked.session))
 
     def _use_mode(self, asked: _Mode) -> Answer:
+        if asked.mode == "summarize" and not self._gateway.setup.settings.thinking.summarizer:
+            return _problem(409, "mode summarize needs thinking.summarizer: the name of the backend that sums up")
         if asked.mode is not None and asked.mode not in MODES:
             return _problem(404, f"there is no mode {asked.mode[:100]!r}; there are {', '.join(MODES)}")
         return self._switched(self._gateway.switches.use_mode(asked.mode))
+
+    async def _handed_over(self, scope: MutableMapping[str, Any], body: bytes, receive: Receive) -> Answer | None:
+        """Before a switch in mode `summarize`: the conversations that it moves are summed up. An answer if that failed,
+        or if whoever asked has left: then nothing is switched."""
+        if (scope["method"], scope["path"]) != ("PUT", PREFIX + "backend") or not self._gateway.setup.summarizes:
+            return None
+        try:
+            asked = msgspec.json.decode(body, type=_Backend)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        gateway, setup = self._gateway, self._gateway.setup
+        old = gateway.switches.backend_for(asked.session, setup.settings) or self._active()
+        new = asked.backend or next(iter(setup.routes.default), "")
+        if new == old or new not in setup.targets or setup.targets[new].mode != "summarize":
+            return None
+        work = asyncio.ensure_future(
+            hand_over(setup, gateway.pool, list(gateway.conversations.about(asked.session, old)))
+        )
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                return _problem(499, "nobody waits for the summary any more; nothing was switched")
+            await work
+        except Fault as fault:
+            advice = "nothing was switched; try again, or switch the mode to auto first"
+            return _problem(502, f"the summary failed ({fault.message}): {advice}")
+        finally:
+            work.cancel()
+            gone.cancel()
+        return None
 
     def _switched(self, switch: Switch | None) -> Answer:
         if switch is not None:
@@ -250,12 +324,19 @@ def _problem(status: int, message: str) -> Answer:
     return _json(status, {"error": message})
 
 
-async def _read_body(receive: Receive) -> bytes:
-    """What there is of the body, not more than `BODY`: nothing longer can be read anyway."""
-    body = b""
-    while len(body) <= BODY:
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _read_body(receive: Receive, most: int) -> bytes:
+    """What there is of the body, not more than `most`: nothing longer can be read anyway."""
+    pieces: list[bytes] = []
+    size = 0
+    while size <= most:
         message = await receive()
-        body += message.get("body", b"")
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
         if not message.get("more_body", False):
             break
-    return body[: BODY + 1]
+    return b"".join(pieces)[: most + 1]

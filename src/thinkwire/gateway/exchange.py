@@ -20,12 +20,14 @@ from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask
 from thinkwire.gateway.errors import end_code, write_error
 from thinkwire.gateway.faces import COMMENTING, STREAM_TYPES
+from thinkwire.gateway.history import Past
 from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.relay import Relay, ending_of
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.writer import ClientWriter, Send
 from thinkwire.model import Failed, Finished, Notice, Notices
+from thinkwire.provenance.refusals import find_refusal
 from thinkwire.upstream.connection import Call, Header
 from thinkwire.upstream.pool import Pool
 from thinkwire.upstream.refusal import LAST_WORDS, is_document, is_encoded, may_retry, read_refusal, wait_asked
@@ -39,6 +41,9 @@ _NOT_PASSED = {
     *(b"access-control-allow-origin", b"strict-transport-security", b"cache-control", b"x-accel-buffering"),
 }
 _FOR_EVERY_WIRE = (b"retry-after", b"request-id", b"x-request-id", b"x-amzn-requestid")
+_REFUSALS = (400, 422)
+"""With these, thoughts in the history may be what was refused."""
+
 _NOTICES_IN_HEADER = 20
 
 
@@ -60,6 +65,7 @@ class Exchange:
         self._targets = targets
         self._target = 0
         self._tries = 0  # of this target
+        self._was_repaired = False
         self._loop = asyncio.get_running_loop()
         self._writer = ClientWriter(send, self)
         self._plan: Plan | None = None
@@ -119,6 +125,26 @@ class Exchange:
             self._attempt()
             return True
         return False
+
+    def _repaired(self, fault: Fault) -> bool:
+        """Whether the request is sent once more, without the thoughts that were refused. It is done once, and what was
+        refused stays out of this conversation."""
+        if self._was_repaired or self._writer.started or fault.status not in _REFUSALS or self._plan is None:
+            return False
+        target = self._plan.target
+        refusal = find_refusal(target.wire, fault.message, fault.vendor_code)
+        if refusal is None or self._ask.route.operation != "generate":
+            return False
+        self._was_repaired = True
+        sent = self._plan.request
+        try:
+            Past(self._ask, target, self._plan.model, self._setup).refuse(refusal.any_thought)
+            if make_plan(self._ask, target, self._setup).request == sent:
+                return False  # there was nothing to leave out
+        except WireFault:
+            return False
+        self._attempt()
+        return True
 
     # ---- what the upstream sends ---------------------------------------------------------------------------------
 
@@ -286,7 +312,7 @@ class Exchange:
         plan = self._plan
         assert plan is not None
         fault = read_refusal(plan.target.wire, self._status, body)
-        if self._again(fault):
+        if self._repaired(fault) or self._again(fault):
             return
         if self._writer.started:
             self._refuse(fault)
@@ -351,6 +377,7 @@ class Exchange:
         record.end = end
         record.seconds = self._loop.time() - record.began
         if self._plan is not None:
+            record.history = self._plan.actions
             record.notices = [*self._plan.notices, *record.notices, *getattr(self._relay, "notices", ())]
         self._owner.over(record)
 

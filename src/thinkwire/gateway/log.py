@@ -98,6 +98,7 @@ def fields_of(record: Record) -> dict[str, Any]:
         "input": usage and usage.input,
         "output": usage and usage.output,
         "reasoning": usage and usage.reasoning,
+        "history": [f"{action}:{count}" for action, count in record.history.items()],
         "notices": list(dict.fromkeys(notice.code for notice in record.notices)),
     }
 

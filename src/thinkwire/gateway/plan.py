@@ -6,7 +6,7 @@ sends the client's own bytes; everything else goes through the library's front d
 
 from __future__ import annotations
 
-from base64 import b64encode
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -15,13 +15,13 @@ from thinkwire.convert import Passage, StreamTranslator, TranslatedReply, transl
 from thinkwire.faults import bad_request
 from thinkwire.gateway.asking import Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
+from thinkwire.gateway.history import Past, must_be_read
 from thinkwire.gateway.relay import Gathering, Passing, Relay
 from thinkwire.gateway.setup import Setup
 from thinkwire.model import Notice
-from thinkwire.provenance.attribution import NATIVE, Attribution
-from thinkwire.provenance.carrier import PREFIX, Carrier
+from thinkwire.provenance.attribution import Attribution, is_needed
+from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording
-from thinkwire.provenance.restoration import Restoration
 from thinkwire.tool_offer import Offer
 from thinkwire.upstream.backend import PASSTHROUGH
 from thinkwire.upstream.pool import Place
@@ -35,10 +35,6 @@ _NOT_PASSED = {
 }
 """Headers of the client that are never passed on as they are, not even to its own wire."""
 
-_MARKS = (PREFIX.encode(), b64encode(PREFIX.encode()[:3]))
-"""Found in a body that may hold carriers, the second where they are base64 once more (Bedrock's hidden bytes). Only
-then is the history looked at for them."""
-
 _GATEWAY_KEY = b"x-thinkwire-key"
 _LOSSES = ("not_carried", "order_lost", "reasoning_withheld", "seal_withheld")
 _COUNT_AT_START = ("anthropic",)
@@ -47,7 +43,7 @@ _COUNT_AT_START = ("anthropic",)
 
 class Plan(NamedTuple):
     """`passes`: the reply goes through as it comes. `offer` is how the tools were offered. `trust` is the domain of the
-    seals that come back."""
+    seals that come back, `actions` what was done to the thoughts of the history."""
 
     target: Target
     place: Place
@@ -63,6 +59,7 @@ class Plan(NamedTuple):
     carrier: Carrier | None = None
     trust: str = ""
     ledger: Ledger | None = None
+    actions: Mapping[str, int] = {}
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
@@ -93,7 +90,7 @@ class Plan(NamedTuple):
 
     def _passage(self, ask: Ask) -> Passage:
         attribution = None
-        if self.carrier is not None and self.trust not in NATIVE.get(ask.route.wire, ()):
+        if self.carrier is not None and is_needed(self.trust, ask.route.wire):
             attribution = partial(Attribution, self.carrier, self.trust, ask.route.wire)
         recording = None
         if self.ledger is not None and self.offer and ask.route.wire in FORGETFUL:
@@ -111,7 +108,7 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     head = target.head(ask.route.operation == "count", model, stream) + key_line(header, key)
     head += _passed_headers(ask.headers, target) if same else own_lines(target.wire)
     place = Place(target.host, target.port, target.tls, key)
-    changes = reading.marked or stream != ask.stream or ask.route.array or _may_carry(ask.body)
+    changes = reading.marked or stream != ask.stream or ask.route.array or must_be_read(ask, target, setup)
     if same and model == ask.model and not changes:
         request = target.request(head, ask.body)
         return Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
@@ -121,6 +118,7 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
 def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str, stream: bool) -> Plan:
     route, reading = ask.route, target.read(model)
     carrier = setup.carrier(ask.tenant)
+    past = Past(ask, target, model, setup)
     translated = translate_request(
         ask.body,
         source=route.wire,
@@ -129,7 +127,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         rules=reading.rules,
         asked_model=route.model,
         stream=stream if stream != ask.stream else route.stream,
-        restoration=_restoration(ask, setup, carrier, reading.trust),
+        history=past,
     )
     if setup.settings.thinking.strict:
         _refuse_losses(translated.notices)
@@ -150,6 +148,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         carrier,
         reading.trust,
         setup.ledger,
+        past.actions,
     )
 
 
@@ -158,15 +157,6 @@ def _refuse_losses(notices: list[Notice]) -> None:
     lost = dict.fromkeys(f"{notice.code} {notice.where}".strip() for notice in notices if notice.code in _LOSSES)
     if lost:
         raise bad_request(f"strict: the backend would not get all of this: {'; '.join(lost)}", "unsupported")
-
-
-def _restoration(ask: Ask, setup: Setup, carrier: Carrier, trust: str) -> Restoration | None:
-    remembered = partial(setup.ledger.find, ask.tenant) if ask.route.wire in FORGETFUL and setup.ledger else None
-    return Restoration(carrier, trust, remembered) if remembered is not None or _may_carry(ask.body) else None
-
-
-def _may_carry(body: bytes) -> bool:
-    return any(mark in body for mark in _MARKS)
 
 
 # ---- on whose behalf ------------------------------------------------------------------------------------------------

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from thinkwire.model import Notice, Usage
 
 
 class Record(msgspec.Struct):
-    """Times are seconds. `end` is `ok`, or who ended it, in which phase, and how: `upstream.stream.cut`."""
+    """Times are seconds. `end` is `ok`, or who ended it, in which phase, and how: `upstream.stream.cut`.
+    `history` counts what was done to earlier thoughts."""
 
     request_id: str
     face: str
@@ -28,3 +31,4 @@ class Record(msgspec.Struct):
     usage: Usage | None = None
     stop: str = ""
     notices: list[Notice] = []
+    history: Mapping[str, int] = {}

@@ -20,7 +20,15 @@ class Setup:
         self.settings = settings
         self.limits = settings.limits
         self.routes = Routes(settings)
-        self.targets = {name: Target(name, backend) for name, backend in settings.backends.items()}
+        mode = settings.thinking.mode
+        self.targets = {name: Target(name, backend, mode) for name, backend in settings.backends.items()}
+        self.summarizes = any(target.mode == "summarize" for target in self.targets.values())
+        domains: dict[str, set[str]] = {}
+        for target in self.targets.values():
+            domains.setdefault(target.wire, set()).add(target.read(target.backend.model or "").trust)
+        self.speakers = {wire: next(iter(those)) for wire, those in domains.items() if len(those) == 1}
+        """The trust domain of a wire, where all backends that speak it have the same."""
+        self.shared_wires = frozenset(domains) - frozenset(self.speakers)
         self.secret = settings.thinking.secret.encode() or secret_of_this_machine()
         self.carrier = lru_cache(maxsize=1024)(partial(Carrier, self.secret))
         """By caller."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
+
+from thinkwire.lab.turn import Refused
 
 
 class Signal(Enum):
@@ -27,9 +29,12 @@ class Answer:
     """None: the connection is accepted and nothing ever comes."""
     headers: tuple[tuple[str, str], ...]
     body: Iterable[Output]
+    refused: Refused | None = None
+    remarks: tuple[str, ...] = ()
+    """What was wrong with the request, but no reason to refuse it."""
 
     def with_headers(self, *headers: tuple[str, str]) -> Answer:
-        return Answer(self.status, (*self.headers, *headers), self.body)
+        return replace(self, headers=(*self.headers, *headers))
 
 
 def whole(status: int, content_type: str, body: bytes, *headers: tuple[str, str]) -> Answer:

@@ -3,7 +3,7 @@
 /PERSONA[,OPTION=VALUE…]/…      the persona's provider; the rest of the path is the vendor's own
 /_lab/personas                  who there is, and the options
 /_lab/faults                    what can go wrong, on request
-/_lab/requests                  what was asked; ?persona=think&last=1; DELETE forgets
+/_lab/requests                  what was asked; ?persona=think&last=1&refused=1; DELETE forgets
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import msgspec
 from thinkwire.lab.answer import Answer, whole
 from thinkwire.lab.delivery import Delivery, Gone, Message, Receive, Send, TooLarge, read_body
 from thinkwire.lab.faults import FAULTS
-from thinkwire.lab.personas import PERSONAS, Persona
+from thinkwire.lab.personas import Persona
 from thinkwire.lab.records import Record, Records
 from thinkwire.lab.setting import OPTIONS, NoSuchPlace, Setting, read_setting
 from thinkwire.lab.speakers.registry import speaker_for
 from thinkwire.lab.speakers.speaker import Request
+from thinkwire.lab.strict import EVERYBODY
 from thinkwire.lab.turn import Json, Refused
 
 WELCOME = b"""thinkwire lab: simulated thinking models behind every wire.
@@ -43,9 +44,9 @@ class LabApp:
         record: int = 256,
         log: Callable[[Record], None] | None = None,
     ) -> None:
-        self.personas = {persona.name: persona for persona in (PERSONAS if personas is None else personas)}
+        self.personas = {persona.name: persona for persona in (EVERYBODY if personas is None else personas)}
         self._speakers = {name: speaker_for(persona) for name, persona in self.personas.items()}
-        self._records = Records(record)
+        self.records = Records(record)
         self._log = log
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -77,7 +78,7 @@ class LabApp:
         except NoSuchPlace as place:
             await delivery.deliver(_json(404, {"error": str(place)}), first=0, pace=0)
             return
-        self._records.add(record)
+        self.records.add(record)
         try:
             await self._converse(request, setting, record, delivery, receive)
         finally:
@@ -90,9 +91,10 @@ class LabApp:
         speaker = self._speakers[setting.persona.name]
         try:
             record.body = await read_body(receive)
-            self._records.fit()
+            self.records.fit()
             asked = replace(request, body=record.body)
             answer = _greeting() if _is_knock(asked) else speaker.answer(asked, setting)
+            record.note(answer)
         except Gone:
             record.ended = "client left"
             return
@@ -114,9 +116,10 @@ class LabApp:
                 count = request.query.get("last")
                 if count is not None and not count.isdecimal():
                     return _json(400, {"error": "last: a number is required"})
-                return _json(200, self._records.last(request.query.get("persona"), int(count) if count else None))
+                wanted = (request.query.get("persona"), int(count) if count else None)
+                return _json(200, self.records.last(*wanted, refused=bool(request.query.get("refused"))))
             case "/requests", "DELETE":
-                self._records.clear(request.query.get("persona"))
+                self.records.clear(request.query.get("persona"))
                 return _json(200, [])
             case _:
                 places = "GET /_lab/personas, GET /_lab/faults, GET or DELETE /_lab/requests"
@@ -124,7 +127,14 @@ class LabApp:
 
     def _directory(self) -> Json:
         personas = [
-            {"name": name, "wire": one.wire, "model": one.model, "thinks": one.thinks, "about": one.about}
+            {
+                "name": name,
+                "wire": one.wire,
+                "model": one.model,
+                "thinks": one.thinks,
+                "about": one.about,
+                "rules": {rule.name: rule.line for rule in one.rules},
+            }
             for name, one in self.personas.items()
         ]
         return {"personas": personas, "options": {name: option.line for name, option in OPTIONS.items()}}

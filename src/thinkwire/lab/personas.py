@@ -1,20 +1,20 @@
 """The personas: who can be asked, as data. One for each way in which providers spell reasoning.
 
 A new persona is a row here. What it needs from its wire is named by `spelling`; how that is spoken stands in the
-wire's speaker.
+wire's speaker. These take any history; those that do not are in `strict`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
+
+from thinkwire.lab.rules.rule import Rule
+from thinkwire.lab.seals import KEY
 
 Wire = Literal["openai-chat", "anthropic", "openai-responses", "gemini", "bedrock", "ollama"]
-
-Check = Callable[[dict[str, Any]], None]
-"""Looks at a request that is well formed and raises `Refused` if this provider would not take it: wrong history,
-foreign signatures, missing reasoning."""
+Thinks = Literal["by default", "on request", "always", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,17 @@ class Persona:
     wire: Wire
     spelling: str
     model: str
-    thinks: Literal["by default", "on request", "always"]
+    thinks: Thinks
     about: str
-    check: Check | None = None
+    rules: tuple[Rule, ...] = ()
+    """What it refuses besides what its speaker cannot read, in this order."""
+    secret: bytes = KEY
+    """What its seals are made with. Two personas know each other's seals if they have the same."""
+
+
+def secret_of(org: str) -> bytes:
+    """The secret of an organisation. Anybody can make it: it keeps seals apart, not people out."""
+    return hashlib.sha256(b"lab organisation " + org.encode("utf-8", "surrogatepass")).digest()
 
 
 CHAT: Wire = "openai-chat"

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from thinkwire.lab.answer import Answer
 from thinkwire.lab.turn import Json
 
 CREDENTIALS = frozenset(
@@ -39,6 +40,19 @@ class Record:
     sent: int = 0
     """Bytes of the answer's body."""
     ended: Ended = "open"
+    rule: str = ""
+    """The rule that refused it; `request` if it could not even be read as it should."""
+    refused: str = ""
+    """What it was told."""
+    remarks: tuple[str, ...] = ()
+    """What was wrong with it, but no reason to refuse it."""
+
+    def note(self, answer: Answer) -> None:
+        """What the answer says of the request."""
+        self.remarks = answer.remarks
+        if answer.refused is not None:
+            self.rule = answer.refused.rule or "request"
+            self.refused = answer.refused.message
 
     def as_json(self) -> Json:
         return {
@@ -52,6 +66,9 @@ class Record:
             "status": self.status,
             "sent": self.sent,
             "ended": self.ended,
+            "rule": self.rule or None,
+            "refused": self.refused or None,
+            "remarks": self.remarks,
         }
 
 
@@ -68,13 +85,21 @@ class Records:
         while size > BYTES:
             size -= len(self._kept.popleft().body)
 
-    def last(self, persona: str | None, count: int | None) -> list[Json]:
+    def of(self, persona: str | None = None) -> list[Record]:
+        """Oldest first. `persona` is a name, or a whole setting such as `claude,org=b`."""
+        return [record for record in self._kept if persona in (None, record.persona, record.setting)]
+
+    def refused(self, persona: str | None = None) -> list[Record]:
+        """Those that were refused, whoever is to blame."""
+        return [record for record in self.of(persona) if record.refused]
+
+    def last(self, persona: str | None, count: int | None, *, refused: bool = False) -> list[Json]:
         """Oldest first."""
-        fitting = [record for record in self._kept if persona in (None, record.persona)]
+        fitting = self.refused(persona) if refused else self.of(persona)
         return [record.as_json() for record in (fitting if count is None else fitting[-count:] if count else [])]
 
     def clear(self, persona: str | None) -> None:
-        kept = [record for record in self._kept if persona not in (None, record.persona)]
+        kept = [record for record in self._kept if persona not in (None, record.persona, record.setting)]
         self._kept.clear()
         self._kept.extend(kept)
 

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
 from thinkwire.lab.faults import FAULTS
-from thinkwire.lab.personas import Persona
+from thinkwire.lab.personas import Persona, secret_of
 
 Calls = Literal["never", "auto", "parallel"]
 CALLS = ("never", "auto", "parallel")
+
+Mood = Literal["calm", "lively"]
+MOODS = ("calm", "lively")
 
 
 class NoSuchPlace(Exception):
@@ -32,6 +35,14 @@ class Setting:
     fault: str | None = None
     after: int = 3
     tools: Calls = "auto"
+    rounds: int = 1
+    mood: Mood = "calm"
+    org: str | None = None
+
+    @property
+    def secret(self) -> bytes:
+        """What the seals are made with. Whoever names the same organisation shares it, whatever the persona."""
+        return self.persona.secret if self.org is None else secret_of(self.org)
 
 
 class Option(NamedTuple):
@@ -62,6 +73,12 @@ def _one_of(*names: str) -> Callable[[str], str]:
     return read
 
 
+def _name(text: str) -> str:
+    if not text or len(text) > 100:
+        raise ValueError
+    return text
+
+
 OPTIONS: Mapping[str, Option] = {
     "pace": Option(_seconds, "seconds between two events (0)"),
     "first": Option(_seconds, "seconds before the first byte (0)"),
@@ -70,6 +87,11 @@ OPTIONS: Mapping[str, Option] = {
     "fault": Option(_one_of(*FAULTS), "one of /_lab/faults (none)"),
     "after": Option(_count, "events before the fault (3)"),
     "tools": Option(_one_of(*CALLS), "call offered tools: never, auto, or parallel for two at once (auto)"),
+    "rounds": Option(_count, "rounds of tools before the answer, at most (1)"),
+    "mood": Option(
+        _one_of(*MOODS), "calm, or lively: by chance more thoughts, hidden ones, notes, 3 calls at once (calm)"
+    ),
+    "org": Option(_name, "whose account it is: seals of one organisation are foreign to another (the persona's own)"),
 }
 
 

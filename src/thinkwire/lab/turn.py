@@ -12,7 +12,13 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from thinkwire.lab.prefix import Walk
+
 Json = dict[str, Any]
+
+Habit = Literal["thinks again", "hides", "skips", "says nothing"]
+"""What may happen in a lively reply: more thoughts between what is said, a thought that nobody may read, no thought at
+all, an empty text."""
 
 QUESTION = 2000
 """Characters of a question that the mind looks at."""
@@ -21,14 +27,25 @@ _TAG = re.compile(r"\s*<([\w-]+)")
 
 
 class Refused(Exception):
-    """The request is not what the provider takes. Spelled by the speaker, in its vendor's error body."""
+    """The request is not what the provider takes. Spelled by the speaker, in its vendor's error body, unless there is
+    a `body` for a vendor who spells this error differently. `rule` is the name of the rule that refused, if one did."""
 
-    def __init__(self, message: str, status: int = 400, *, param: str | None = None, code: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        status: int = 400,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        body: Json | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.status = status
         self.param = param
         self.code = code
+        self.body = body
+        self.rule = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +75,12 @@ class Turn:
     messages: int = 1
     wishes: frozenset[str] = frozenset()
     """What else the request asks of the spelling, in the words of its wire."""
+    habits: frozenset[Habit] = frozenset()
+    """What may happen in this provider's replies, to this request."""
+    walk: Walk | None = None
+    """The conversation so far, where the seals of the reply are bound to it. To be copied, not walked on."""
+    transformations: tuple[Json, ...] | None = None
+    """What the provider left out of the request without refusing it; None if it is not to tell."""
 
 
 class Said(NamedTuple):

@@ -48,7 +48,8 @@ class Reasoning(msgspec.Struct):
 
     `visible` is false where the text is a placeholder that must not be shown. `before` and `after` are the blanks that
     stood between an inline marker and the thought; they are kept so that the same dialect can replay it byte-equal.
-    `cut` marks a thought whose end never arrived: it may be shown but must not be replayed as sealed.
+    `cut` marks a thought whose end never arrived: it may be shown but must not be replayed as sealed. `origin` is whose
+    thought it is, as in a seal, where that is known.
     """
 
     text: str
@@ -59,6 +60,7 @@ class Reasoning(msgspec.Struct):
     cut: bool = False
     item_id: str | None = None
     extra: Extra | None = None
+    origin: str = ""
 
 
 class ToolUse(msgspec.Struct):

@@ -24,7 +24,7 @@ from typing import Literal
 
 import msgspec
 
-from thinkwire.model.request import Effort
+from thinkwire.model.request import Effort, Intent
 
 ALL_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 
@@ -52,9 +52,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Reasoning in history: `history` whether it is wanted, `field` in which field, `on` in which assistant messages,
     `blank` whether an empty one may stand where nothing is known, `unsigned` whether a thought without a seal is
-    taken, `bound` whether a kept run of thoughts must be unbroken, `seals` the formats of seals that go with it where
-    thoughts have a field of their own. `trust` names the domain whose seals are good here (empty: this endpoint
-    alone).
+    taken, `bound` whether a kept run of thoughts must be unbroken, `as_text` whether another model's may stand in the
+    text if somebody wants that, `seals` the formats of seals that go with it where thoughts have a field of their own.
+    `trust` names the domain whose seals are good here (empty: this endpoint alone).
 
     `source` and `date` say where the facts are from and when they were read there.
     """
@@ -92,8 +92,14 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     blank: bool = True
     unsigned: bool = False
     bound: bool = False
+    as_text: bool = True
     seals: tuple[str, ...] = ()
     trust: str = ""
 
     source: str = ""
     date: str = ""
+
+    def by_budget(self, thinking: Intent) -> bool:
+        """Whether a wish for thinking is given this target as a number of tokens, not left to the model."""
+        asked = thinking.mode in ("on", "adaptive")
+        return asked and self.budget is not None and (thinking.budget is not None or not self.adaptive)

@@ -1,9 +1,10 @@
 """Carriers: the envelopes in which a seal travels through a client that cannot know it.
 
 A client keeps what it finds in its own wire's opaque place (Anthropic's `signature`, Responses' `encrypted_content`,
-Gemini's `thoughtSignature`) and sends it back untouched. So a foreign seal is put there as
+Gemini's `thoughtSignature`) and sends it back untouched; one that has no such place keeps at least the ids of calls. So
+a foreign seal is put there as
 
-    base64(magic · MAC · msgpack(place, trust, kind, format, item id, data))
+    base64(magic · MAC · msgpack(place, trust, kind, format, item id, data, …))
 
 and comes back with everything that is needed to restore it: no memory, no session, any replica. The MAC is keyed by a
 secret of the gateway and by the caller, so a carrier that was made up, altered, or minted for somebody else is none.
@@ -18,6 +19,7 @@ from base64 import b64decode, b64encode
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from thinkwire.model import Seal, SealKind
 
@@ -28,12 +30,16 @@ MAGIC = b"tw\x31"
 PREFIX = b64encode(MAGIC).decode()
 """How every carrier begins: three bytes are four characters of base64."""
 
+LONGEST_ID = 8192
+"""Of a call's id that is a carrier. Clients take ids of any length; it goes with each call and each result."""
+
 _MAC_SIZE = 16
 _LONGEST = 8 * 1024 * 1024  # of a carrier that is looked at: a seal of `limits.SEAL`, in base64
 
 
 class Carried(msgspec.Struct, frozen=True, array_like=True):
-    """What a carrier holds. `kind` is empty for a thought that has no seal."""
+    """What a carrier holds. `kind` is empty for a thought that has no seal; `characters` and `calls` are what stood in
+    front of a thought, for a face that does not keep its place (0 for all others)."""
 
     place: Place
     trust: str
@@ -41,6 +47,8 @@ class Carried(msgspec.Struct, frozen=True, array_like=True):
     format: str
     item_id: str
     data: str
+    characters: int = 0
+    calls: int = 0
 
     def seal(self) -> Seal | None:
         if not self.kind:
@@ -69,12 +77,18 @@ class Carrier:
     def __init__(self, secret: bytes, tenant: bytes = b"") -> None:
         self._key = hmac.digest(secret, b"thinkwire carrier " + tenant, "sha256")
 
-    def wrap(self, seal: Seal | None, trust: str, place: Place = "thought") -> str:
+    def wrap(self, seal: Seal | None, trust: str, place: Place = "thought", characters: int = 0, calls: int = 0) -> str:
         """The carrier of a seal, or of a thought that has none."""
         kind: SealKind | Literal[""] = "" if seal is None else seal.kind
         data, form, item_id = ("", "", "") if seal is None else (seal.data, seal.format or "", seal.item_id or "")
-        payload = _encode(Carried(place, trust, kind, form, item_id, data))
+        payload = _encode(Carried(place, trust, kind, form, item_id, data, characters, calls))
         return b64encode(MAGIC + self._mac(payload) + payload).decode()
+
+    def wrap_call(self, seal: Seal, trust: str, call_id: str) -> str | None:
+        """The carrier as the id of the call that the seal belongs to: letters, digits, `-` and `_`. None if it would be
+        longer than an id may be."""
+        packed = self.wrap(replace(seal, item_id=call_id), trust, "call")
+        return packed.rstrip("=").replace("+", "-").replace("/", "_") if len(packed) <= LONGEST_ID else None
 
     def unwrap(self, data: str) -> Carried | None:
         """What the carrier holds, None if it is none of ours for this caller. `is_carrier` tells the two apart."""

@@ -30,6 +30,8 @@ class Ledger:
         self._room = characters
         self._size = 0
         self._kept: OrderedDict[_Key, tuple[Reasoning, ...]] = OrderedDict()
+        self._facts: dict[tuple[bytes, str, str], bytes] = {}
+        self._topics: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -49,6 +51,20 @@ class Ledger:
             return ()
         self._kept.move_to_end(key)
         return found
+
+    def origin_of(self, tenant: bytes, seal: str) -> str:
+        return ""
+
+    def mark(self, tenant: bytes, topic: str, name: str, value: bytes) -> None:
+        self._facts[tenant, topic, name] = value
+        self._topics.add(topic)
+
+    def look(self, tenant: bytes, topic: str, name: str) -> bytes | None:
+        return self._facts.get((tenant, topic, name))
+
+    def has(self, topic: str) -> bool:
+        """Whether there is any fact of a topic."""
+        return topic in self._topics
 
 
 def _size(thoughts: Sequence[Reasoning]) -> int:

@@ -1,8 +1,12 @@
-"""Requests: carriers taken out of the history, and what they held given back to its origin and to nobody else.
+"""Requests: carriers taken out of the history, and every seal told whose it is.
 
-A seal whose origin is not the target is withheld: its text stays, unsigned, and the target's own encoder decides what
-becomes of that. What claims to be a carrier and is none of ours is withheld as well. A history without carriers is
-given back as it is, the very same value, so that a body that needs no change is sent as it came.
+A carrier says whose seal it holds. For a seal that came bare there is what was noted of it when it was minted, and
+else what may be presumed. What claims to be a carrier and is none of ours for this caller is withheld. Thoughts that a
+client dropped are put back in front of the calls that they led to. What the target may see of all this is not decided
+here (projection.py).
+
+A history without carriers is given back as it is, the very same value, so that a body that needs no change is sent as
+it came: whose a seal is, is not part of what was said.
 """
 
 from __future__ import annotations
@@ -11,21 +15,39 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from thinkwire.model import Block, Message, Notices, Reasoning, Request, Seal, Text, ToolUse
+from thinkwire.model import Block, Message, Notices, Reasoning, Request, Seal, Text, ToolResult, ToolUse
 from thinkwire.provenance.carrier import Carried, Carrier, is_carrier
+from thinkwire.provenance.weaving import Placed, weave
 
 Remembered = Callable[[str], tuple[Reasoning, ...]]
 """The thoughts in front of a call, by its id."""
 
+Origins = Callable[[str], str]
+"""Whose a seal is that came bare; empty where that is not known."""
+
+
+def _unknown(_: str) -> str:
+    return ""
+
 
 class Restoration:
-    """`apply(request)` for a target of this trust domain. With `remembered`, thoughts that a client dropped are put
-    back in front of the calls that they led to."""
+    """`apply(request)`. `presumed` is the origin of what nothing else is known of. `ordered`: the target keeps the
+    order
+    of thoughts, words and calls, so that they are put where they stood."""
 
-    def __init__(self, carrier: Carrier, trust: str, remembered: Remembered | None = None) -> None:
+    def __init__(
+        self,
+        carrier: Carrier,
+        remembered: Remembered | None = None,
+        origins: Origins = _unknown,
+        presumed: str = "",
+        ordered: bool = True,
+    ) -> None:
         self._carrier = carrier
-        self._trust = trust
         self._remembered = remembered
+        self._origins = origins
+        self._presumed = presumed
+        self._ordered = ordered
 
     def apply(self, request: Request, notices: Notices) -> Request:
         messages = [self._message(message, notices) for message in request.messages]
@@ -34,52 +56,70 @@ class Restoration:
         return replace(request, messages=messages)
 
     def _message(self, message: Message, notices: Notices) -> Message:
-        restored = _restored(message, self._carrier, self._trust, notices)
-        if self._remembered is None or any(isinstance(block, Reasoning) for block in restored.blocks):
-            return restored
-        blocks = [one for block in restored.blocks for one in (*self._before(block), block)]
-        return restored if len(blocks) == len(restored.blocks) else replace(restored, blocks=blocks)
+        if message.role == "assistant":
+            self._attribute(message.blocks)
+        if any(map(_carries, message.blocks)):
+            message = replace(message, blocks=_Unpacking(self._carrier, notices, self._ordered).blocks(message.blocks))
+        if self._remembered is None or any(isinstance(block, Reasoning) for block in message.blocks):
+            return message
+        blocks = [one for block in message.blocks for one in (*self._before(block), block)]
+        return message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
 
-    def _before(self, block: Block) -> list[Reasoning]:
-        """What led to a call, with the target's own seals."""
+    def _before(self, block: Block) -> tuple[Reasoning, ...]:
+        """What led to a call."""
         if self._remembered is None or not isinstance(block, ToolUse):
-            return []
-        found = self._remembered(block.id)
-        own = [replace(one, seal=self._own(one.seal)) for one in found]
-        return [one for one in own if one.text or one.seal is not None]
+            return ()
+        return self._remembered(block.id)
 
-    def _own(self, seal: Seal | None) -> Seal | None:
-        return seal if seal is not None and seal.origin == self._trust else None
+    # ---- what came bare ------------------------------------------------------------------------------------------
 
-
-def _restored(message: Message, carrier: Carrier, trust: str, notices: Notices) -> Message:
-    if not any(map(_carries, message.blocks)):
-        return message
-    return replace(message, blocks=_Restoring(carrier, trust, notices).blocks(message.blocks))
+    def _attribute(self, blocks: list[Block]) -> None:
+        """Says in place whose the bare seals and thoughts are."""
+        for block in blocks:
+            if not isinstance(block, Reasoning | Text | ToolUse):
+                continue
+            seal = block.seal
+            if seal is not None and not is_carrier(seal.data) and not seal.origin:
+                origin = self._origins(seal.data) or self._presumed
+                if origin:
+                    block.seal = Seal(seal.kind, seal.data, origin, seal.item_id, seal.format)
+            if isinstance(block, Reasoning) and not block.origin:
+                block.origin = block.seal.origin if block.seal is not None else self._presumed
 
 
 def _carries(block: Block) -> bool:
+    if isinstance(block, ToolResult):
+        return is_carrier(block.tool_id)
     seal = getattr(block, "seal", None)
-    return isinstance(seal, Seal) and is_carrier(seal.data)
+    if seal is not None and is_carrier(seal.data):
+        return True
+    return isinstance(block, ToolUse) and is_carrier(block.id)
 
 
-class _Restoring:
+class _Unpacking:
     """One message. A seal that belongs to a call waits for the call behind it."""
 
-    def __init__(self, carrier: Carrier, trust: str, notices: Notices) -> None:
+    def __init__(self, carrier: Carrier, notices: Notices, ordered: bool) -> None:
         self._carrier = carrier
-        self._trust = trust
+        self._ordered = ordered
         self._notices = notices
         self._waiting: Seal | None = None
         self._out: list[Block] = []
+        self._placed: list[Placed] = []
 
     def blocks(self, blocks: list[Block]) -> list[Block]:
         for block in blocks:
-            if isinstance(block, Reasoning | Text | ToolUse) and _carries(block):
-                self._unwrap(block)
-            else:
+            if not _carries(block):
                 self._put(block)
-        return self._out
+            elif isinstance(block, ToolResult):
+                self._put(replace(block, tool_id=self._call(block.tool_id)[0]))
+            elif isinstance(block, Reasoning):
+                self._thought(block)
+            elif isinstance(block, ToolUse):
+                self._put(self._tool_use(block))
+            elif isinstance(block, Text):
+                self._put(replace(block, seal=self._open(block.seal), extra=None))
+        return weave(self._out, self._placed) if self._placed else self._out
 
     def _put(self, block: Block) -> None:
         if isinstance(block, ToolUse) and self._waiting is not None:
@@ -87,26 +127,43 @@ class _Restoring:
             self._waiting = None
         self._out.append(block)
 
-    def _unwrap(self, block: Reasoning | Text | ToolUse) -> None:
-        assert block.seal is not None
-        carried = self._carrier.unwrap(block.seal.data)
-        seal = self._own(carried)
-        if isinstance(block, Reasoning) and carried is not None and carried.place != "thought":
+    def _thought(self, block: Reasoning) -> None:
+        carried = self._unwrap(block.seal)
+        seal = carried.seal() if carried is not None else None
+        if carried is not None and carried.place != "thought":
             _PLACES[carried.place](self, seal)
-        elif not isinstance(block, Reasoning) or seal is not None or block.text.strip():
-            self._put(replace(block, seal=seal, extra=None))
+        elif seal is not None or block.text.strip():
+            origin = carried.trust if carried is not None else ""
+            thought = replace(block, seal=seal, extra=None, origin=origin)
+            if self._ordered and carried is not None and (carried.characters or carried.calls):
+                self._placed.append(Placed(thought, carried.characters, carried.calls))
+            else:
+                self._put(thought)
 
-    def _own(self, carried: Carried | None) -> Seal | None:
-        """The seal, if the target minted it."""
+    def _tool_use(self, block: ToolUse) -> ToolUse:
+        seal = self._open(block.seal) if block.seal is not None and is_carrier(block.seal.data) else block.seal
+        if not is_carrier(block.id):
+            return replace(block, seal=seal, extra=None)
+        call_id, carried = self._call(block.id)
+        return replace(block, id=call_id, seal=seal or carried, extra=None)
+
+    def _call(self, packed: str) -> tuple[str, Seal | None]:
+        """The id of a call that its seal travelled in."""
+        carried = self._carrier.unwrap(packed)
+        if carried is None or carried.place != "call":
+            return packed, None
+        seal = carried.seal()
+        return carried.item_id, replace(seal, item_id=None) if seal is not None else None
+
+    def _open(self, seal: Seal | None) -> Seal | None:
+        carried = self._unwrap(seal)
+        return None if carried is None else carried.seal()
+
+    def _unwrap(self, seal: Seal | None) -> Carried | None:
+        carried = None if seal is None else self._carrier.unwrap(seal.data)
         if carried is None:
             self._notices.add("seal_withheld", "messages[]", "a carrier that this gateway did not make for this caller")
-            return None
-        if not carried.kind:
-            return None
-        if carried.trust != self._trust:
-            self._notices.add("seal_withheld", "messages[]", "its origin is another")
-            return None
-        return carried.seal()
+        return carried
 
     def _for_call(self, seal: Seal | None) -> None:
         self._waiting = seal
@@ -120,7 +177,7 @@ class _Restoring:
             self._out.append(Text("", seal))
 
 
-_PLACES: dict[str, Callable[[_Restoring, Seal | None], None]] = {
-    "call": _Restoring._for_call,
-    "text": _Restoring._for_text,
+_PLACES: dict[str, Callable[[_Unpacking, Seal | None], None]] = {
+    "call": _Unpacking._for_call,
+    "text": _Unpacking._for_text,
 }

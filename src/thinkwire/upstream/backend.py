@@ -13,8 +13,9 @@ PASSTHROUGH = "passthrough"
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A configured upstream. `key` is `passthrough` (the client's own), `aws` (signed by the credential chain), a
-    key, or empty; `key_env` names the variable that holds it. `rules` replaces fields of what the capability table
-    says."""
+    key, or empty; `key_env` names the variable that holds it. `trust` names the domain whose seals are good there
+    (empty: what the capability table says), `mode` what becomes of thoughts of others (empty: what holds for all).
+    `rules` replaces fields of what the capability table says."""
 
     wire: WireName
     base_url: str
@@ -23,6 +24,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     model: str | None = None
     markup: str = "auto"
     trust: str = ""
+    mode: str = ""
     region: str | None = None
     headers: dict[str, str] = {}
     rules: dict[str, Any] = {}

@@ -31,10 +31,12 @@ class Reading(NamedTuple):
 
 
 class Target:
-    """`head(path, stream)` is a request up to the headers that differ from request to request."""
+    """`mode` is what becomes of thoughts of others here. `head(count, model, stream)` is a request up to the headers
+    that differ from request to request."""
 
-    def __init__(self, name: str, backend: Backend) -> None:
+    def __init__(self, name: str, backend: Backend, mode: str = "auto") -> None:
         self.name = name
+        self.mode = backend.mode or mode
         self.backend = backend
         self.wire = backend.wire
         parts = urlsplit(backend.base_url)

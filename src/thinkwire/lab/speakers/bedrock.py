@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
 from thinkwire.lab.framing import EventStream, Framing
-from thinkwire.lab.mind import Call, Reply, Text, Thought
+from thinkwire.lab.mind import Call, Hidden, Reply, Text, Thought
 from thinkwire.lab.piece import Kind, Piece, spoken
-from thinkwire.lab.seals import seal
-from thinkwire.lab.speakers.claude_thinking import manual
+from thinkwire.lab.speakers.claude_thinking import Thinking, manual, sealed
 from thinkwire.lab.speakers.reading import at_least_one, dicts, need, object_in, one_of, plain, text
 from thinkwire.lab.speakers.speaker import Operation, Request, Speaker
-from thinkwire.lab.turn import Json, Refused, Said, Tool, Turn, last_exchange, tokens
+from thinkwire.lab.turn import Habit, Json, Refused, Said, Tool, Turn, last_exchange, tokens
 
 PATH = re.compile(r"/model/([^/]+)/(converse|converse-stream)")
 
@@ -57,32 +56,36 @@ class BedrockSpeaker(Speaker):
         max_tokens = at_least_one(object_in(body, "inferenceConfig"), "maxTokens")
         offered = object_in(body, "toolConfig")
         choice = _choice(object_in(offered, "toolChoice"))
-        thinks, shows = self._thinking(body, max_tokens, choice, results)
+        thinking = self._thinking(body, max_tokens, choice)
         return Turn(
             model=operation.model,
             question=question,
             results=results,
             tools=tuple(_tool(tool["toolSpec"]) for tool in dicts(offered, "tools") if "toolSpec" in tool),
             choice=choice,
-            thinks=thinks,
-            shows=shows,
+            thinks=thinking.thinks and (thinking.interleaved or not results),
+            shows=thinking.shows,
             stream=operation.stream,
             max_tokens=max_tokens,
             prompt_tokens=tokens(body, "system", "messages", "toolConfig"),
             messages=len(messages),
+            habits=self._habits(thinking),
         )
 
-    def _thinking(self, body: Json, max_tokens: int | None, choice: str, results: tuple[str, ...]) -> tuple[bool, bool]:
-        """Whether it thinks, and whether the thoughts may be seen."""
+    def _habits(self, thinking: Thinking) -> frozenset[Habit]:
+        if self.persona.spelling == "unsigned":
+            return frozenset()
+        return frozenset({"hides", "says nothing", *(("thinks again",) if thinking.interleaved else ())})
+
+    def _thinking(self, body: Json, max_tokens: int | None, choice: str) -> Thinking:
         fields = object_in(body, "additionalModelRequestFields")
         if self.persona.spelling == "unsigned":
             need("thinking" not in fields, "thinking: Extra inputs are not permitted")
             if "reasoning_effort" in fields:
                 one_of(fields["reasoning_effort"], EFFORTS, "reasoning_effort")
-            return True, True
+            return Thinking(True, interleaved=True)
         betas = ",".join(map(str, fields.get("anthropic_beta") or ()))
-        thinking = manual(fields, max_tokens, choice not in ("auto", "none"), betas)
-        return thinking.thinks and (thinking.interleaved or not results), thinking.shows
+        return manual(fields, max_tokens, choice not in ("auto", "none"), betas)
 
     # ---- streams ----
 
@@ -92,15 +95,12 @@ class BedrockSpeaker(Speaker):
 
     def _events(self, reply: Reply) -> Iterator[Piece]:
         yield Piece("start", {"role": "assistant"}, "messageStart")
-        index = 0
-        for part in reply.parts:
+        for index, (part, seal) in enumerate(sealed(reply)):
             match part:
+                case Hidden():
+                    yield from self._redacted(seal, index)
                 case Thought():
-                    yield from self._thought(reply, part, index)
-                    if self._redacts(reply):
-                        yield _closed(index)
-                        index += 1
-                        yield from self._redacted(reply, index)
+                    yield from self._thought(reply, part, seal, index)
                 case Text():
                     for word in part.words:
                         yield _delta("text", index, lambda said: {"text": said}, word)
@@ -109,27 +109,23 @@ class BedrockSpeaker(Speaker):
                     yield Piece("open", {"contentBlockIndex": index, "start": use}, "contentBlockStart")
                     for fragment in part.words:
                         yield _delta("call", index, lambda said: {"toolUse": {"input": said}}, fragment)
-            yield _closed(index)
-            index += 1
+            yield Piece("close", {"contentBlockIndex": index}, "contentBlockStop")
         yield Piece("stop", {"stopReason": STOPS[reply.stop]}, "messageStop")
         yield Piece("usage", {"usage": _usage(reply), "metrics": {"latencyMs": 812}}, "metadata")
 
-    def _thought(self, reply: Reply, part: Thought, index: int) -> Iterator[Piece]:
+    def _thought(self, reply: Reply, part: Thought, seal: str, index: int) -> Iterator[Piece]:
         for word in part.words if reply.turn.shows else ():
             yield _delta("thought", index, lambda said: {"reasoningContent": {"text": said}}, word)
         if self.persona.spelling == "signed":
-            signed = {"reasoningContent": {"signature": seal("claude", reply.turn.model, part.text)}}
+            signed = {"reasoningContent": {"signature": seal}}
             yield Piece("seal", {"contentBlockIndex": index, "delta": signed}, "contentBlockDelta")
 
-    def _redacted(self, reply: Reply, index: int) -> Iterator[Piece]:
+    def _redacted(self, seal: str, index: int) -> Iterator[Piece]:
         """In two pieces, each base64 by itself."""
-        data = seal("redacted", reply.turn.model, reply.thought).encode()
+        data = seal.encode()
         for half in (data[:100], data[100:]):
             delta = {"reasoningContent": {"redactedContent": base64.b64encode(half).decode()}}
             yield Piece("seal", {"contentBlockIndex": index, "delta": delta}, "contentBlockDelta")
-
-    def _redacts(self, reply: Reply) -> bool:
-        return self.persona.spelling == "signed" and reply.redacts
 
     # ---- whole replies, lists, errors ----
 
@@ -139,16 +135,14 @@ class BedrockSpeaker(Speaker):
         return body | {"metrics": {"latencyMs": 812}}
 
     def _blocks(self, reply: Reply) -> Iterator[Json]:
-        for part in reply.parts:
+        for part, seal in sealed(reply):
             match part:
+                case Hidden():
+                    yield {"reasoningContent": {"redactedContent": base64.b64encode(seal.encode()).decode()}}
                 case Thought():
-                    thought = {"text": part.text if reply.turn.shows else ""}
-                    if self.persona.spelling == "signed":
-                        thought["signature"] = seal("claude", reply.turn.model, part.text)
+                    signature = {"signature": seal} if self.persona.spelling == "signed" else {}
+                    thought = {"text": part.text if reply.turn.shows else "", **signature}
                     yield {"reasoningContent": {"reasoningText": thought}}
-                    if self._redacts(reply):
-                        data = seal("redacted", reply.turn.model, reply.thought).encode()
-                        yield {"reasoningContent": {"redactedContent": base64.b64encode(data).decode()}}
                 case Text():
                     yield {"text": part.text}
                 case Call():
@@ -160,10 +154,6 @@ class BedrockSpeaker(Speaker):
 
     def refusal(self, refused: Refused, request: Request) -> Json:
         return {"message": refused.message}
-
-
-def _closed(index: int) -> Piece:
-    return Piece("close", {"contentBlockIndex": index}, "contentBlockStop")
 
 
 def _delta(kind: Kind, index: int, delta: Callable[[str], Json], said: str) -> Piece:

@@ -10,7 +10,7 @@ from thinkwire.lab.mind import Call, Reply, Text, Thought
 from thinkwire.lab.personas import Persona
 from thinkwire.lab.piece import Kind, Piece, spoken
 from thinkwire.lab.seals import seal
-from thinkwire.lab.speakers.chat_spellings import SPELLINGS
+from thinkwire.lab.speakers.chat_spellings import SPELLINGS, Spelling
 from thinkwire.lab.speakers.openai import BROKEN, error, model_list
 from thinkwire.lab.speakers.reading import at_least_one, dicts, need, object_in, one_of, plain, text, texts_of
 from thinkwire.lab.speakers.speaker import CREATED, Operation, Request, Speaker
@@ -32,6 +32,7 @@ class ChatSpeaker(Speaker):
         super().__init__(persona)
         self._spelling = SPELLINGS[persona.spelling]
         self._mistral = persona.spelling == "parts"
+        self._splits = persona.spelling == "minimax"
 
     def operation(self, path: str) -> Operation | None:
         return OPERATIONS.get(path)
@@ -46,7 +47,8 @@ class ChatSpeaker(Speaker):
         history = [self._said(message, n) for n, message in enumerate(messages)]
         need(body.get("n") in (None, 1), "n: only one choice is given here", "n")
         question, results = last_exchange(history)
-        with_usage = object_in(body, "stream_options").get("include_usage") is True
+        wishes = {"usage"} if object_in(body, "stream_options").get("include_usage") is True else set()
+        wishes |= {"split"} if body.get("reasoning_split") is True else set()
         return Turn(
             model=text(body, "model"),
             question=question,
@@ -58,8 +60,13 @@ class ChatSpeaker(Speaker):
             max_tokens=at_least_one(body, "max_completion_tokens") or at_least_one(body, "max_tokens"),
             prompt_tokens=tokens(body, "messages", "tools"),
             messages=len(messages),
-            wishes=frozenset({"usage"} if with_usage else ()),
+            wishes=frozenset(wishes),
+            habits=frozenset({"skips"}) if self.persona.thinks != "always" else frozenset(),
         )
+
+    def _spelled(self, reply: Reply) -> Spelling:
+        """How thoughts are written: one vendor lets the client choose."""
+        return SPELLINGS["split"] if self._splits and "split" in reply.turn.wishes else self._spelling
 
     def _said(self, message: Json, n: int) -> Said:
         role = message.get("role")
@@ -88,7 +95,7 @@ class ChatSpeaker(Speaker):
             or reasoning.get("effort") == "none"
             or False in (template.get("enable_thinking"), template.get("thinking"), body.get("enable_thinking"))
         )
-        return self.persona.thinks == "always" or not off
+        return self.persona.thinks == "always" or (self.persona.thinks == "by default" and not off)
 
     # ---- streams ----
 
@@ -117,18 +124,20 @@ class ChatSpeaker(Speaker):
         yield Piece("end", b"[DONE]")
 
     def _thought(self, reply: Reply, part: Thought) -> Iterator[Piece]:
-        for delta in self._spelling.opening():
+        spelling = self._spelled(reply)
+        for delta in spelling.opening():
             yield self._chunk(reply, "open", delta)
         for word in part.words:
-            yield spoken("thought", lambda text: self._body(reply, self._spelling.thought(text)), word)
-        for delta in self._spelling.closing(seal("claude", reply.turn.model, part.text)):
+            yield spoken("thought", lambda text: self._body(reply, spelling.thought(text)), word)
+        for delta in spelling.closing(seal("claude", reply.turn.model, part.text, reply.secret)):
             yield self._chunk(reply, "close", delta)
 
     def _text(self, reply: Reply, part: Text, n: int) -> Iterator[Piece]:
-        for delta in self._spelling.before_text(thought=n > 0, call=bool(reply.calls)):
+        spelling = self._spelled(reply)
+        for delta in spelling.before_text(thought=n > 0, call=bool(reply.calls)):
             yield self._chunk(reply, "open", delta)
         for word in part.words:
-            yield spoken("text", lambda text: self._body(reply, self._spelling.text(text)), word)
+            yield spoken("text", lambda text: self._body(reply, spelling.text(text)), word)
 
     def _call(self, reply: Reply, call: Call, index: int) -> Iterator[Piece]:
         if self._mistral:
@@ -158,8 +167,8 @@ class ChatSpeaker(Speaker):
     # ---- whole replies, lists, errors ----
 
     def whole(self, reply: Reply) -> Json:
-        signed = seal("claude", reply.turn.model, reply.thought)
-        content = self._spelling.message(reply.thought, reply.text, call=bool(reply.calls), signed=signed)
+        signed = seal("claude", reply.turn.model, reply.thought, reply.secret)
+        content = self._spelled(reply).message(reply.thought, reply.text, call=bool(reply.calls), signed=signed)
         calls = [tool_call(call, call.text, mistral=self._mistral) for call in reply.calls]
         message = {"role": "assistant", **content, **({"tool_calls": calls} if calls else {})}
         choice = {"index": 0, "message": message, "finish_reason": FINISH[reply.stop]}
@@ -188,7 +197,7 @@ class ChatSpeaker(Speaker):
 
 
 def call_id(call: Call, mistral: bool) -> str:
-    return call.id[:9] if mistral else f"call_{call.id}"
+    return call.id[-9:] if mistral else f"call_{call.id}"
 
 
 def tool_call(call: Call, arguments: str, *, mistral: bool = False) -> Json:

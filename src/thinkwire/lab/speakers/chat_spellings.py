@@ -150,6 +150,29 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """As MiniMax gives it to who asks for it: the same in `reasoning_content` and as a list of details, unsigned."""
+
+    def opening(self) -> Deltas:
+        return ()
+
+    def thought(self, text: str) -> Json:
+        return {"reasoning_content": text, "reasoning_details": [{"type": "reasoning.text", "text": text}]}
+
+    def closing(self, signed: str) -> Deltas:
+        return ()
+
+    def before_text(self, *, thought: bool, call: bool) -> Deltas:
+        return ()
+
+    def text(self, text: str) -> Json:
+        return {"content": text}
+
+    def message(self, thought: str, text: str, *, call: bool, signed: str) -> Json:
+        return {"content": text} | (self.thought(thought) if thought else {})
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """As Mistral does it: the content is a list while there is a thought in it, and else a string."""
 
@@ -179,9 +202,12 @@ SPELLINGS: Mapping[str, Spelling] = {
     "tags": Tags("<think>\n", "\n</think>\n\n"),
     "prefilled": Tags("", "\n</think>\n\n"),
     "mirrored": Tags("<think>\n", "\n</think>\n\n", mirror="reasoning_content"),
+    "minimax": Tags("<think>\n", "\n</think>\n\n", mirror="reasoning_content"),
+    "split": Split(),
     "harmony": Harmony(),
     "reasoning_content": Field("reasoning_content", nulls=True),
     "reasoning": Field("reasoning"),
+    "plain": Tags("", ""),
     "details": Details(),
     "parts": Parts(),
 }

@@ -11,7 +11,9 @@ from urllib.parse import unquote
 from thinkwire.lab.framing import Framing, JsonArray, ServerSentEvents
 from thinkwire.lab.mind import Call, Reply, Text, Thought
 from thinkwire.lab.piece import Piece, spoken
-from thinkwire.lab.seals import seal
+from thinkwire.lab.rules.gemini import part_digest
+from thinkwire.lab.seals import Claims, digest, mint
+from thinkwire.lab.setting import Setting
 from thinkwire.lab.speakers.reading import at_least_one, dicts, need, object_in, one_of, plain, text
 from thinkwire.lab.speakers.speaker import Operation, Request, Speaker
 from thinkwire.lab.turn import Json, Refused, Said, Tool, Turn, last_exchange, tokens
@@ -69,15 +71,15 @@ class GeminiSpeaker(Speaker):
             max_tokens=at_least_one(limit, "maxOutputTokens"),
             prompt_tokens=tokens(body, "systemInstruction", "contents", "tools"),
             messages=len(contents),
+            habits=frozenset({"skips"}),
         )
 
-    def count(self, body: Json) -> Json:
+    def count(self, request: Request, body: Json, setting: Setting) -> Json:
         return {"totalTokens": tokens(body, "systemInstruction", "contents", "tools")}
 
     # ---- replies ----
 
     def pieces(self, reply: Reply) -> Iterator[Piece]:
-        signature = seal("gemini", reply.turn.model, reply.thought)
         signed = False
         for part in reply.parts:
             match part:
@@ -88,14 +90,12 @@ class GeminiSpeaker(Speaker):
                     for word in part.words:
                         yield spoken("text", lambda said: self._chunk(reply, {"text": said}), word)
                 case Call():
-                    called = _call(part) | ({} if signed else {"thoughtSignature": signature})
-                    yield Piece("call", self._chunk(reply, called))
+                    yield Piece("call", self._chunk(reply, _call(part) if signed else _signed(reply, _call(part))))
                     signed = True
-        last = {"text": ""} | ({} if signed else {"thoughtSignature": signature})
+        last = {"text": ""} if signed else _signed(reply, {"text": ""})
         yield Piece("stop", self._chunk(reply, last, _finish(reply)))
 
     def whole(self, reply: Reply) -> Json:
-        signature = {"thoughtSignature": seal("gemini", reply.turn.model, reply.thought)}
         parts: list[Json] = []
         for part in reply.parts:
             match part:
@@ -108,7 +108,8 @@ class GeminiSpeaker(Speaker):
         signed = next((part for part in parts if "functionCall" in part), None)
         if signed is None and (not parts or parts[-1].get("thought")):
             parts.append({"text": ""})
-        (signed or parts[-1]).update(signature)
+        signed = signed or parts[-1]
+        signed.update(_signed(reply, signed))
         return self._response(reply, parts, _finish(reply))
 
     def _chunk(self, reply: Reply, part: Json, finish: str | None = None) -> Json:
@@ -202,7 +203,14 @@ def _thinks(thinking: Json) -> bool:
 
 
 def _call(call: Call) -> Json:
-    return {"functionCall": {"id": call.id[:8], "name": call.name, "args": call.arguments}}
+    return {"functionCall": {"id": call.id[-8:], "name": call.name, "args": call.arguments}}
+
+
+def _signed(reply: Reply, part: Json) -> Json:
+    """The part with the signature of the reply's thoughts."""
+    stands_on = part_digest(part) if reply.strict else b""
+    claims = Claims(reply.turn.model, digest(reply.thought), part=stands_on)
+    return part | {"thoughtSignature": mint("gemini", claims, reply.secret)}
 
 
 def _finish(reply: Reply) -> str:

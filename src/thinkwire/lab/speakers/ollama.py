@@ -54,6 +54,7 @@ class OllamaSpeaker(Speaker):
             max_tokens=limit if isinstance(limit, int) and limit > 0 else None,
             prompt_tokens=tokens(body, "messages", "tools"),
             messages=len(messages),
+            habits=frozenset({"skips"}),
         )
 
     # ---- replies ----
@@ -111,7 +112,7 @@ def _ending(reply: Reply) -> Json:
 
 def _call(reply: Reply, call: Call) -> Json:
     function = {"index": reply.calls.index(call), "name": call.name, "arguments": call.arguments}
-    return {"id": f"call_{call.id[:8]}", "function": function}
+    return {"id": f"call_{call.id[-8:]}", "function": function}
 
 
 def _said(message: Json) -> Said:

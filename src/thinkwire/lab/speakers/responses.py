@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from thinkwire.lab.framing import Framing, ServerSentEvents
-from thinkwire.lab.mind import Call, Reply, Text, Thought, in_words
+from thinkwire.lab.mind import Call, Part, Reply, Text, Thought, in_words
 from thinkwire.lab.piece import Kind, Piece, spoken
+from thinkwire.lab.rules.responses import item_id
 from thinkwire.lab.seals import seal
 from thinkwire.lab.speakers.openai import BROKEN, error, model_list
 from thinkwire.lab.speakers.reading import at_least_one, dicts, need, object_in, one_of, plain, text, texts_of
@@ -62,6 +63,7 @@ class ResponsesSpeaker(Speaker):
             max_tokens=at_least_one(body, "max_output_tokens"),
             prompt_tokens=tokens(body, "instructions", "input", "tools"),
             messages=len(items),
+            habits=frozenset({"thinks again", "skips"}),
         )
 
     # ---- streams ----
@@ -75,8 +77,7 @@ class ResponsesSpeaker(Speaker):
         started = self._response(reply, "in_progress", [])
         yield _event("start", "response.created", response=started)
         yield _event("start", "response.in_progress", response=started)
-        for index, part in enumerate(reply.parts):
-            item = self._item(reply, part, index)
+        for index, (part, item) in enumerate(self._items(reply)):
             yield _event("open", "response.output_item.added", output_index=index, item=_begun(item))
             match part:
                 case Thought():
@@ -119,7 +120,7 @@ class ResponsesSpeaker(Speaker):
     # ---- whole replies ----
 
     def whole(self, reply: Reply) -> Json:
-        items = [self._item(reply, part, index) for index, part in enumerate(reply.parts)]
+        items = [item for _, item in self._items(reply)]
         cut = reply.stop == "length"
         return self._response(reply, "incomplete" if cut else "completed", items) | {
             "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
@@ -146,22 +147,31 @@ class ResponsesSpeaker(Speaker):
             "usage": None,
         }
 
-    def _item(self, reply: Reply, part: Thought | Text | Call, index: int) -> Json:
-        name = f"{reply.key[:24]}{index:02}"
+    def _items(self, reply: Reply) -> Iterator[tuple[Part, Json]]:
+        needs: int | None = None
+        for index, part in enumerate(reply.parts):
+            if isinstance(part, Thought):
+                yield part, self._item(reply, part, item_id("rs", reply.key, index, None))
+                needs = index
+            else:
+                prefix = "msg" if isinstance(part, Text) else "ctc" if part.free_form else "fc"
+                yield part, self._item(reply, part, item_id(prefix, reply.key, index, needs))
+
+    def _item(self, reply: Reply, part: Part, name: str) -> Json:
         match part:
             case Thought():
-                sealed = seal("openai", reply.turn.model, part.text)
+                sealed = seal("openai", reply.turn.model, part.text, reply.secret)
                 summary = [{"type": "summary_text", "text": one} for one in _summaries(reply, part)]
-                return {"id": f"rs_{name}", "type": "reasoning", "summary": summary, "encrypted_content": sealed}
+                return {"id": name, "type": "reasoning", "summary": summary, "encrypted_content": sealed}
             case Text():
                 content = {"type": "output_text", "text": part.text, "annotations": [], "logprobs": []}
-                message = {"id": f"msg_{name}", "type": "message", "role": "assistant", "status": "completed"}
+                message = {"id": name, "type": "message", "role": "assistant", "status": "completed"}
                 return message | {"content": [content]}
             case Call(free_form=True):
-                call = {"id": f"ctc_{name}", "type": "custom_tool_call", "status": "completed"}
+                call = {"id": name, "type": "custom_tool_call", "status": "completed"}
                 return call | {"call_id": f"call_{part.id}", "name": part.name, "input": part.text}
             case Call():
-                call = {"id": f"fc_{name}", "type": "function_call", "status": "completed"}
+                call = {"id": name, "type": "function_call", "status": "completed"}
                 return call | {"call_id": f"call_{part.id}", "name": part.name, "arguments": part.text}
 
     # ---- lists, errors ----

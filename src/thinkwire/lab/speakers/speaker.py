@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -20,6 +20,7 @@ from thinkwire.lab.framing import Framing, OneBody
 from thinkwire.lab.mind import Reply
 from thinkwire.lab.personas import Persona
 from thinkwire.lab.piece import Piece
+from thinkwire.lab.rules.rule import Asked
 from thinkwire.lab.setting import Setting
 from thinkwire.lab.turn import Json, Refused, Turn
 
@@ -86,8 +87,8 @@ class Speaker(ABC):
         """The list of models, where `operation` knows one."""
         raise NotImplementedError
 
-    def count(self, body: Json) -> Json:
-        """The reply to a request to count tokens, where `operation` knows one."""
+    def count(self, request: Request, body: Json, setting: Setting) -> Json:
+        """The reply to a request to count tokens, where `operation` knows one. Raises `Refused`."""
         raise NotImplementedError
 
     def headers(self, key: str) -> tuple[tuple[str, str], ...]:
@@ -103,8 +104,9 @@ class Speaker(ABC):
         try:
             return self._answer(request, setting)
         except Refused as refused:
-            body = msgspec.json.encode(self.refusal(refused, request))
-            return whole(refused.status, "application/json", body, *self.refusal_headers(refused), *self.headers("0"))
+            body = msgspec.json.encode(refused.body or self.refusal(refused, request))
+            headers = (*self.refusal_headers(refused), *self.headers("0"))
+            return replace(whole(refused.status, "application/json", body, *headers), refused=refused)
 
     def _answer(self, request: Request, setting: Setting) -> Answer:
         operation = self.operation(request.path)
@@ -120,16 +122,31 @@ class Speaker(ABC):
             return fault.answer(request.place).with_headers(*self.headers("0"))
         body = read_body(request.body)
         if operation.name == "count":
-            return self._json(self.count(body))
+            return self._json(self.count(request, body, setting))
         return self._reply(request, operation, body, setting, fault)
 
     def _reply(
         self, request: Request, operation: Operation, body: Json, setting: Setting, fault: Fault | None
     ) -> Answer:
+        asked = self.examine(request, operation, body, setting)
+        answer = self._say(request, mind.answer(asked.turn, setting), setting, fault)
+        return replace(answer, remarks=tuple(asked.remarks))
+
+    def examine(self, request: Request, operation: Operation, body: Json, setting: Setting) -> Asked:
+        """Reads the request and asks every rule of the persona. Raises `Refused`."""
         turn = self.read(request, operation, body)
-        if self.persona.check is not None:
-            self.persona.check(body)
-        reply = mind.answer(turn, setting)
+        asked = Asked(body, request.headers, turn, setting.secret)
+        for rule in self.persona.rules:
+            rule(asked)
+        asked.turn = self.examined(asked)
+        return asked
+
+    def examined(self, asked: Asked) -> Turn:
+        """The turn after the rules have looked at it."""
+        return asked.turn
+
+    def _say(self, request: Request, reply: Reply, setting: Setting, fault: Fault | None) -> Answer:
+        turn = reply.turn
         headers = self.headers(reply.key)
         if fault is None and not turn.stream:
             return self._json(self.whole(reply), *headers)

@@ -21,6 +21,7 @@ from thinkwire.wires.anthropic.request_thinking import INTENT, Controls, read_in
 from thinkwire.wires.anthropic.request_writing import PLACEHOLDER, MessageWriter, Written
 from thinkwire.wires.exclusions import accepted_sampling, choice_mode
 from thinkwire.wires.reader import Fields, Losses, is_plain, plain, read_body
+from thinkwire.wires.tool_rounds import lacks_thought
 
 _Raws = dict[str, msgspec.Raw]
 _encode = msgspec.json.Encoder().encode
@@ -156,7 +157,7 @@ class _Writer:
         self._lenient = rules.unsigned
         self._as_it_came = losses.same and (self._lenient or model in (None, request.model))
         self._own = losses.own(request.extra)
-        self._messages = MessageWriter(losses, self._lenient)
+        self._messages = MessageWriter(losses, self._lenient, rules.history == "required")
 
     def body(self) -> Written:
         request, own = self._request, self._own
@@ -268,13 +269,15 @@ class _Writer:
         same_intent = own.get(INTENT) == msgspec.Raw(spelled(request.thinking))
         if self._as_it_came and same_intent:
             config = {"effort": own["~effort"]} if "~effort" in own else {}
-            return Controls(own.get("~thinking"), self._nested("output_config.", config))
-        controls = write_intent(request, max_tokens, self._rules, self._losses)
-        if isinstance(controls.thinking, dict):
-            self._nested("thinking.", controls.thinking)
-        self._nested("output_config.", controls.config)
-        if controls.kind == "enabled" and not self._lenient and _is_open_without_thought(messages):
-            self._losses.add("converted", "thinking", "off: the open tool loop has no thinking in front")
+            controls = Controls(own.get("~thinking"), self._nested("output_config.", config))
+        else:
+            controls = write_intent(request, max_tokens, self._rules, self._losses)
+            if isinstance(controls.thinking, dict):
+                self._nested("thinking.", controls.thinking)
+            self._nested("output_config.", controls.config)
+        by_budget = controls.thinking is not None and self._rules.by_budget(request.thinking)
+        if by_budget and not self._lenient and _is_open_without_thought(messages):
+            self._losses.add("thinking_off", "thinking")
             controls.thinking = None
         return controls
 
@@ -315,12 +318,8 @@ class _Writer:
 
 
 def _is_open_without_thought(messages: list[Written]) -> bool:
-    """Whether the conversation stops inside a tool loop whose call has no thinking in front of it: thinking with a
-    budget is refused there ("Expected `thinking` or `redacted_thinking`, but found `tool_use`")."""
-    if len(messages) < 2 or messages[-1]["role"] != "user" or messages[-2]["role"] != "assistant":
-        return False
-    results, turn = messages[-1]["content"], messages[-2]["content"]
-    if not any(isinstance(block, dict) and block["type"] == "tool_result" for block in results):
-        return False
-    first = turn[0]
-    return not (isinstance(first, dict) and first["type"] in ("thinking", "redacted_thinking"))
+    return lacks_thought(
+        messages,
+        lambda block: block["type"] == "tool_result",
+        lambda block: block["type"] in ("thinking", "redacted_thinking"),
+    )

@@ -120,7 +120,7 @@ class _Rendering:
 
     def _on(self) -> Controls:
         intent, rules = self._intent, self._rules
-        if rules.budget is not None and (intent.budget is not None or not rules.adaptive):
+        if rules.by_budget(intent):
             return self._manual()
         if not rules.adaptive:
             self._losses.add("not_carried", "thinking", "the model does not think")

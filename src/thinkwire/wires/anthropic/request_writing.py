@@ -28,16 +28,19 @@ from thinkwire.wires.reader import Losses, is_plain, plain
 PLACEHOLDER = "(no content)"
 """What a user message says of which nothing is left. Claude Code's own words for it (2.1, 2026-11)."""
 
+_THOUGHTS = ("thinking", "redacted_thinking")
 _IN_CONTENT = "messages[].content[]"
 Written = dict[str, Any]
 
 
 class MessageWriter:
-    """`messages(…)` gives what goes under `messages`. `lenient`: the target is not a Claude."""
+    """`messages(…)` gives what goes under `messages`. `lenient`: the target is not a Claude. `required`: no message of
+    the assistant may lack a thought, be it an empty one."""
 
-    def __init__(self, losses: Losses, lenient: bool) -> None:
+    def __init__(self, losses: Losses, lenient: bool, required: bool = False) -> None:
         self._losses = losses
         self._lenient = lenient
+        self._required = required
         self._write: dict[type, Callable[[Any], Any]] = {
             Text: self.text,
             Reasoning: self._reasoning,
@@ -59,6 +62,8 @@ class MessageWriter:
                 return None
             self._losses.add("converted", "messages[].content", "placeholder for an empty message")
             content = PLACEHOLDER
+        if self._required and message.role == "assistant":
+            content = _with_thought(content)
         return {"role": message.role, "content": content, **plain(own)}
 
     def _content(self, blocks: Sequence[Block], form: msgspec.Raw | None) -> str | list[Any]:
@@ -178,6 +183,14 @@ class MessageWriter:
         if block.file_id is not None and self._losses.same:  # another vendor's file is not there
             return {"type": "file", "file_id": block.file_id}
         return None
+
+
+def _with_thought(content: str | list[Any]) -> str | list[Any]:
+    """The content, with an empty thought where nothing is known of any (DeepSeek refuses a message without)."""
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if any(isinstance(block, dict) and block.get("type") in _THOUGHTS for block in blocks):
+        return content
+    return [{"type": "thinking", "thinking": "", "signature": ""}, *blocks]
 
 
 def _inline(block: Media, data: str) -> Written:

@@ -24,6 +24,7 @@ from thinkwire.wires.bedrock.request_writing import MessageWriter, Written
 from thinkwire.wires.bedrock.schema import WIRE
 from thinkwire.wires.exclusions import accepted_sampling, choice_mode
 from thinkwire.wires.reader import Fields, Losses, kept, plain, read_body
+from thinkwire.wires.tool_rounds import lacks_thought
 
 _Raws = dict[str, msgspec.Raw]
 _encode = msgspec.json.Encoder().encode
@@ -222,10 +223,14 @@ class _Writer:
         own = self._own
         if self._as_it_came and own.get(INTENT) == msgspec.Raw(spelled(self._request.thinking)):
             fields = {name: own[f"~{MODEL_FIELDS}{name}"] for name in CONTROLS if f"~{MODEL_FIELDS}{name}" in own}
-            return Controls(dict(fields), own.get(f"~{EFFORT}"))
-        controls = write_intent(self._request, self._rules, self._losses)
-        if controls.by_budget and _is_open_without_thought(messages):
-            self._losses.add("converted", "thinking", "off: the open tool loop has no thinking in front")
+            controls = Controls(dict(fields), own.get(f"~{EFFORT}"))
+        else:
+            controls = write_intent(self._request, self._rules, self._losses)
+        by_budget = controls.by_budget or (
+            "thinking" in controls.fields and self._rules.by_budget(self._request.thinking)
+        )
+        if by_budget and _is_open_without_thought(messages):
+            self._losses.add("thinking_off", "thinking")
             return Controls(effort=controls.effort)
         return controls
 
@@ -354,11 +359,4 @@ def _dicts(messages: list[Written]) -> Iterator[Written]:
 
 
 def _is_open_without_thought(messages: list[Written]) -> bool:
-    """Whether the conversation stops inside a tool loop whose call has no thinking in front of it: Claude refuses
-    thinking with a budget there."""
-    if len(messages) < 2 or messages[-1]["role"] != "user" or messages[-2]["role"] != "assistant":
-        return False
-    if not any("toolResult" in block for block in _dicts(messages[-1:])):
-        return False
-    first = messages[-2]["content"][0]
-    return not (isinstance(first, dict) and "reasoningContent" in first)
+    return lacks_thought(messages, lambda block: "toolResult" in block, lambda block: "reasoningContent" in block)
