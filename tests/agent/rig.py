@@ -7,18 +7,23 @@ import json
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
+from tests.switching.journeys import rules_of
+
 from thinkwire.agent import AgentEvent, Client
 from thinkwire.agent.store import Entry
 from thinkwire.lab.personas import PERSONAS
 from thinkwire.lab.server import RunningLab
+from thinkwire.lab.strict import STRICT
 from thinkwire.model import Block, Reasoning, Text, ToolResult, ToolUse
 
 Result = TypeVar("Result")
 
-BY_NAME = {persona.name: persona for persona in PERSONAS}
-CLAUDES = [persona.name for persona in PERSONAS if persona.wire == "anthropic"]
+BY_NAME = {persona.name: persona for persona in (*PERSONAS, *STRICT)}
+CLAUDES = [persona.name for persona in BY_NAME.values() if "claude" in persona.name and persona.wire == "anthropic"]
 EVERYBODY = list(BY_NAME)
+STRICT_NAMES = [persona.name for persona in STRICT]
 FOUR = ("claude", "responses", "gemini", "reasoning-content")
+STRICT_FOUR = ("strict-claude-manual", "strict-responses", "strict-gemini-3", "strict-deepseek-v4")
 """One backend of each kind: signatures, encrypted items, thought signatures, and a plain field."""
 
 _VERSIONED = ("openai-chat", "openai-responses")
@@ -42,13 +47,14 @@ def backend(lab: RunningLab, name: str, options: str = "", **fields: Any) -> dic
     """The settings of a backend that is a persona of the lab. Each is a trust domain of its own, as its vendor is."""
     persona = BY_NAME[name]
     place = f"{name},{options}" if options else name
+    rules = rules_of(persona)
     table = {
         "wire": persona.wire,
         "base_url": f"{lab.url}/{place}" + ("/v1" if persona.wire in _VERSIONED else ""),
         "key": "lab",
         "model": persona.model,
-        "trust": persona.wire if "claude" not in persona.model else "claude",
-        "rules": _BUDGETS if persona.spelling in ("manual", "signed") else {},
+        "trust": name if name in STRICT_NAMES else "claude" if "claude" in persona.model else persona.wire,
+        "rules": _BUDGETS if persona.spelling in ("manual", "signed") and "-lab" in persona.model else rules,
         "markup": "think-prefilled" if name == "think-prefilled" else "auto",
     }
     return table | fields

@@ -17,11 +17,13 @@ from thinkwire.configuration.settings import Limits
 from thinkwire.convert import ReplyReader, read_reply, write_request
 from thinkwire.faults import Fault, Phase, WireFault
 from thinkwire.model import Event, Failed, Notices, Reply, Request
+from thinkwire.provenance.refusals import Refusal, find_refusal
 from thinkwire.tool_offer import Offer
 from thinkwire.upstream.connection import Call, Header
 from thinkwire.upstream.pool import Place, Pool
 from thinkwire.upstream.refusal import (
     LAST_WORDS,
+    REFUSING,
     is_document,
     is_encoded,
     may_retry,
@@ -247,11 +249,16 @@ class Asking:
     """A question to the first of several backends that can answer it; `write` makes it for one of them.
 
     `next(until)` is that of the attempt under way. Until something of a reply has come, a failure that may pass is not
-    told but tried again: here, and then at the next target.
+    told but tried again: here, and then at the next backend. A refusal of thoughts in the history is repaired once, by
+    writing the question without them: `refusal` is the row that it fits.
     """
 
     def __init__(
-        self, pool: Pool, bounds: Limits, choices: Sequence[Choice], write: Callable[[Choice], Question]
+        self,
+        pool: Pool,
+        bounds: Limits,
+        choices: Sequence[Choice],
+        write: Callable[[Choice, Refusal | None], Question],
     ) -> None:
         self._pool = pool
         self._bounds = bounds
@@ -260,6 +267,7 @@ class Asking:
         self._at = 0
         self._tries = 0
         self.answer: Answer | None = None
+        self.refusal: Refusal | None = None
         self.cancelled = False
         self._sleeper: asyncio.Future[None] | None = None
 
@@ -283,7 +291,7 @@ class Asking:
         if signer is not None:
             await signer.refresh()
         if not self.cancelled:
-            self.answer = Answer(self._pool, self._write(self.choice), self._bounds)
+            self.answer = Answer(self._pool, self._write(self.choice, self.refusal), self._bounds)
 
     async def next(self, until: float) -> Sequence[Event]:
         assert self.answer is not None
@@ -302,8 +310,10 @@ class Asking:
     async def _again(self, fault: Fault) -> bool:
         """Whether the question was asked once more."""
         assert self.answer is not None
-        if self.answer.begun or not may_retry(fault):
+        if self.answer.begun:
             return False
+        if not may_retry(fault):
+            return await self._repaired(fault)
         wait = wait_asked(self.answer.headers, self._bounds.backoff * 2**self._tries)
         silent = fault.code == "timeout"  # whoever does not answer is not asked again
         if self._tries < self._bounds.retries and wait <= self._bounds.retry_after and not silent:
@@ -312,10 +322,24 @@ class Asking:
         elif self._at + 1 < len(self._choices):
             self._at += 1
             self._tries = 0
+            self.refusal = None
         else:
             return False
         if not self.cancelled:
             await self.ask()
+        return True
+
+    async def _repaired(self, fault: Fault) -> bool:
+        """Whether the question was asked once more, without the thoughts that were refused."""
+        assert self.answer is not None
+        if self.refusal is not None or fault.status not in REFUSING:
+            return False
+        self.refusal = find_refusal(self.choice.target.wire, fault.message, fault.vendor_code)
+        if self.refusal is None:
+            return False
+        if self._write(self.choice, self.refusal).sent == self.answer.question.sent:
+            return False  # there was nothing to leave out
+        await self.ask()
         return True
 
     async def _sleep(self, seconds: float) -> None:

@@ -34,7 +34,8 @@ class Backends:
     def __init__(self, config: Config, keys: Mapping[str, str], defaults: Mapping[str, Specification]) -> None:
         self.settings = _load(config)
         self._routes = Routes(self.settings)
-        self._targets = {name: Target(name, backend) for name, backend in self.settings.backends.items()}
+        mode = self.settings.thinking.mode
+        self._targets = {name: Target(name, backend, mode) for name, backend in self.settings.backends.items()}
         self._keys = keys
         self._defaults = defaults
         for name in (*keys, *defaults):
@@ -77,11 +78,6 @@ class Backends:
             return False
         row = find_row(target.wire, name, target.host)
         return bool(target.backend.rules) or (row is not None and bool(row.models or row.hosts))
-
-
-def endpoint(target: Target) -> str:
-    """The origin of seals that are good at this very place: those that a gateway there made."""
-    return f"{target.host}:{target.port}"
 
 
 def _load(config: Config) -> Settings:

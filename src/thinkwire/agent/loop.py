@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from thinkwire.agent import events as agent
 from thinkwire.agent.asking import Asking, Question, write_question
-from thinkwire.agent.backends import Backends, Choice, endpoint
+from thinkwire.agent.backends import Backends, Choice
 from thinkwire.agent.blocks import Blocks
 from thinkwire.agent.events import AgentEvent, Outcome
-from thinkwire.agent.history import as_messages, not_run, unanswered
+from thinkwire.agent.history import EVERY_MESSAGE, Place, not_run, project_history, unanswered
 from thinkwire.agent.liveness import Watch
 from thinkwire.agent.options import Specification, StreamingOptions
 from thinkwire.agent.store import Entry, Facts, SqliteStore
@@ -48,7 +48,7 @@ from thinkwire.model import (
     ToolUse,
     Usage,
 )
-from thinkwire.provenance.carrier import is_carrier
+from thinkwire.provenance.refusals import Refusal
 from thinkwire.upstream.pool import Pool
 from thinkwire.upstream.refusal import may_retry
 from thinkwire.wires.effort import DEFAULT_MAX_TOKENS
@@ -247,14 +247,13 @@ class Turn:
 
     # ---- the question --------------------------------------------------------------------------------------------
 
-    def _write(self, choice: Choice) -> Question:
-        """The conversation for one backend. Raises `Fault` for what it cannot be asked."""
+    def _write(self, choice: Choice, refusal: Refusal | None) -> Question:
+        """The conversation for one backend; without thoughts, if it refused them. Raises `Fault` for what it cannot be
+        asked."""
         target, model, wish = choice
         notices = Notices()
-        trusted = frozenset({target.read(model).trust, endpoint(target)})
         request = Request(
             model=model,
-            messages=as_messages(self._entries, trusted, notices),
             system=[Text(wish.system)] if wish.system else [],
             tools=self._toolbox.offered,
             tool_choice=self._tool_choice(wish.tool_choice or ToolChoice()),
@@ -262,6 +261,8 @@ class Turn:
             thinking=wish.thinking.intent() if wish.thinking is not None else Intent(),
             sampling=wish.sampling or Sampling(),
         )
+        refused = EVERY_MESSAGE if refusal is not None else 0
+        request = project_history(request, self._entries, Place(target, model), refused, notices)
         key, markup = self._backends.key(target), wish.markup
         try:
             return write_question(target, model, request, key, markup, notices)
@@ -378,7 +379,10 @@ def _entry(asking: Asking, blocks: Blocks | None, complete: bool) -> Entry | Non
         return None
     reply = asking.answer.reply
     target, model, _ = asking.choice
+    place, refusal = Place(target, model), asking.refusal
     facts = Facts(
+        refused=place.trust if refusal is not None else "",
+        refused_for_good=refusal is not None and refusal.any_thought,
         backend=target.name,
         model=reply.model or model,
         wire=target.wire,
@@ -387,15 +391,8 @@ def _entry(asking: Asking, blocks: Blocks | None, complete: bool) -> Entry | Non
         open_end=not complete and blocks.left_open,
         usage=reply.usage if reply.usage != Usage() else None,
     )
-    attributed = tuple(_attributed(block, target.read(model).trust, endpoint(target)) for block in reply.blocks)
+    attributed = tuple(map(place.attributed, reply.blocks))
     return Entry(role="assistant", blocks=attributed, facts=facts) if attributed else None
-
-
-def _attributed(block: Block, trust: str, place: str) -> Block:
-    """The block with the origin of its seal. A carrier is good at the gateway that made it, wherever that asked."""
-    if not isinstance(block, Reasoning | Text | ToolUse) or block.seal is None:
-        return block
-    return replace(block, seal=replace(block.seal, origin=place if is_carrier(block.seal.data) else trust))
 
 
 def _is_lost(entry: Entry) -> bool:

@@ -50,7 +50,8 @@ WITH RECURSIVE path (id, parent, depth) AS (
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of a message beside its blocks. `cut`: it never came to its end. `open_end`: its last block did
-    not, either."""
+    not, either. `refused` is the trust domain that took the history in front of it only without thoughts;
+    `refused_for_good`: it takes none at all."""
 
     backend: str = ""
     model: str = ""
@@ -58,6 +59,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stop: StopReason | None = None
     cut: bool = False
     open_end: bool = False
+    refused: str = ""
+    refused_for_good: bool = False
     usage: Usage | None = None
     created: float = 0.0
 

@@ -30,7 +30,15 @@ from thinkwire.model import Failed, Finished, Notice, Notices
 from thinkwire.provenance.refusals import find_refusal
 from thinkwire.upstream.connection import Call, Header
 from thinkwire.upstream.pool import Pool
-from thinkwire.upstream.refusal import LAST_WORDS, is_document, is_encoded, may_retry, read_refusal, wait_asked
+from thinkwire.upstream.refusal import (
+    LAST_WORDS,
+    REFUSING,
+    is_document,
+    is_encoded,
+    may_retry,
+    read_refusal,
+    wait_asked,
+)
 from thinkwire.wires.registry import find_wire
 
 _JSON = (b"content-type", b"application/json")
@@ -41,9 +49,6 @@ _NOT_PASSED = {
     *(b"access-control-allow-origin", b"strict-transport-security", b"cache-control", b"x-accel-buffering"),
 }
 _FOR_EVERY_WIRE = (b"retry-after", b"request-id", b"x-request-id", b"x-amzn-requestid")
-_REFUSALS = (400, 422)
-"""With these, thoughts in the history may be what was refused."""
-
 _NOTICES_IN_HEADER = 20
 
 
@@ -129,7 +134,7 @@ class Exchange:
     def _repaired(self, fault: Fault) -> bool:
         """Whether the request is sent once more, without the thoughts that were refused. It is done once, and what was
         refused stays out of this conversation."""
-        if self._was_repaired or self._writer.started or fault.status not in _REFUSALS or self._plan is None:
+        if self._was_repaired or self._writer.started or fault.status not in REFUSING or self._plan is None:
             return False
         target = self._plan.target
         refusal = find_refusal(target.wire, fault.message, fault.vendor_code)
