@@ -127,13 +127,7 @@ class Answer:
 
     def abort(self) -> None:
         """Nobody wants the rest."""
-        if self._call is not None:
-            self._call.abort()
-            self._call = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self.ended = True
+        self._finish()
         self._wake()
 
     # ---- the connection's side -----------------------------------------------------------------------------------
