@@ -63,9 +63,10 @@ def faults(fault: thinkwire.Fault) -> None:
 async def agents(client: Client) -> None:
     options = StreamingOptions(thinking=ThinkingConfig(budget_tokens=2000))
     async for event in client.stream("?", tools=[len], options=options):
-        assert_type(event, AgentEvent)
-        assert_type(event.type, str)
-        if isinstance(event, events.ThinkingDelta):
+        known: AgentEvent = event
+        assert_type(known.type == "finished", bool)
+        if event.type == "thinking_delta":
+            assert_type(event, events.ThinkingDelta)
             assert_type(event.thinking, str)
     assert_type(client.conversations, SqliteStore)
     assert_type(client.supports_extended_thinking("m"), bool)

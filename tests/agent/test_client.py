@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -21,6 +21,7 @@ from thinkwire.agent import (
     StreamingOptions,
     ThinkingConfig,
 )
+from thinkwire.agent import events as agent_events
 from thinkwire.faults import Misuse
 from thinkwire.lab.server import RunningLab
 from thinkwire.upstream.backend import Backend
@@ -84,6 +85,14 @@ def test_events_can_be_written_as_json_with_their_type(lab: RunningLab) -> None:
             assert json.loads(msgspec.json.encode(event))["type"] == event.type
 
     run(main())
+
+
+def test_every_event_is_known_by_its_type() -> None:
+    kinds_there_are = [kind for kind in vars(agent_events).values() if hasattr(kind, "__struct_config__")]
+    told = {kind for kind in kinds_there_are if kind.__module__ == agent_events.__name__ and kind.__name__[0] != "_"}
+    assert told == set(get_args(AgentEvent))
+    assert all(kind.type == kind.__struct_config__.tag for kind in told)
+    assert len({kind.type for kind in told}) == len(told)
 
 
 def test_the_callback_gets_the_same_events_as_the_iterator(lab: RunningLab) -> None:
@@ -318,6 +327,19 @@ def test_a_reply_that_comes_in_one_piece_is_read_too(scripted: Any, upstream: Up
             heard = await ask(client)
             assert (heard.thinking, heard.text, heard.ending.outcome) == ("hm", "yes", "completed")
             assert kinds(client.conversations.entries(heard.id)) == ["user text", "assistant reasoning text"]
+
+    run(main())
+
+
+def test_a_reply_of_nothing_is_no_message(scripted: Any, upstream: Upstream) -> None:
+    async def main() -> None:
+        async with Client(scripted) as client:
+            upstream.script = streamed(claude_says({"type": "text", "text": "something"}))
+            heard = await ask(client)
+            upstream.script = streamed(claude_says())
+            heard = await ask(client, "And?", heard.id)
+            assert (heard.ending.outcome, heard.ending.text) == ("completed", "")
+            assert kinds(client.conversations.entries(heard.id))[2:] == ["user text"]
 
     run(main())
 

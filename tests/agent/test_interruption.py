@@ -159,6 +159,35 @@ def test_whatever_it_waits_for_it_can_be_switched_off(scripted: Any, upstream: U
     run(main())
 
 
+def test_nothing_runs_before_everything_is_approved(scripted: Any, upstream: Upstream) -> None:
+    """A switch that is thrown while a second call is looked at finds the first one not begun."""
+    abort = Abort()
+    ran: list[str] = []
+
+    def first() -> None:
+        ran.append("first")
+
+    def second() -> None:
+        ran.append("second")
+
+    async def approve(call: Any) -> bool:
+        if call.name == "second":
+            abort.abort()
+            await asyncio.sleep(60)
+        return True
+
+    uses = [{"type": "tool_use", "id": name, "name": name, "input": {}} for name in ("first", "second")]
+
+    async def main() -> None:
+        upstream.script = streamed(claude_says(*uses, stop="tool_use"))
+        async with Client(scripted) as client:
+            heard = await ask(client, tools=[first, second], options={"abort": abort, "approve": approve})
+        assert heard.ending.outcome == "cancelled"
+        assert ran == []
+
+    run(main())
+
+
 # ---- abandoned ------------------------------------------------------------------------------------------------------
 
 

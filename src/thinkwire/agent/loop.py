@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 from msgspec.structs import replace
@@ -86,6 +86,7 @@ class Turn:
         self._asking: Asking | None = None
         self._running: set[asyncio.Task[Any]] = set()
         self._round = 0
+        self._text = ""  # of the last message
         self._more_room: int | None = None  # of the one retry of an answer that was lost
         self._ending: agent.Ending | None = None
         self.cancelled = False
@@ -193,6 +194,7 @@ class Turn:
         if self._tags is not None:
             cut = self._tags.apply(cut)
         entry = _entry(asking, blocks, isinstance(last, Finished))
+        self._text = "".join(block.text for block in (entry.blocks if entry else ()) if isinstance(block, Text))
         if entry is not None:
             await self._keep(entry)
         yield self._shown([*cut, *self._told(asking, entry)])
@@ -243,7 +245,8 @@ class Turn:
             blocks.cut()
         entry = _entry(asking, blocks, complete=False)
         if entry is not None:
-            self._store.append(self._id, entry, self._entries[-1].id)
+            with suppress(Misuse):  # the store is closed
+                self._store.append(self._id, entry, self._entries[-1].id)
 
     # ---- the question --------------------------------------------------------------------------------------------
 
@@ -282,13 +285,12 @@ class Turn:
 
     async def _run_tools(self, calls: Sequence[ToolUse]) -> Batches:
         """All that can be run here, at the same time. Each result is kept as soon as it is there."""
+        runnable = [call for call in calls if self._toolbox.can_run(call)]
+        approvals = [await self._approval(call) for call in runnable if not self.cancelled]
+        if self.cancelled:
+            return
         tasks: dict[asyncio.Task[ToolResult], ToolUse] = {}
-        for call in calls:
-            if not self._toolbox.can_run(call):
-                continue
-            allowed, why = await self._approval(call)
-            if self.cancelled:
-                return
+        for call, (allowed, why) in zip(runnable, approvals, strict=True):
             work = self._toolbox.run(call, self._options.tool_timeout) if allowed else _at_once(refused(call, why))
             tasks[self._loop.create_task(work)] = call
         self._running |= set(tasks)
@@ -354,10 +356,7 @@ class Turn:
         return out
 
     def _finished(self, outcome: Outcome, reason: StopReason | None) -> agent.Finished:
-        last = next((entry for entry in reversed(self._entries) if entry.role == "assistant"), None)
-        blocks = last.blocks if last is not None and self._round else ()
-        text = "".join(block.text for block in blocks if isinstance(block, Text))
-        return agent.Finished(outcome, reason, self._usage, text)
+        return agent.Finished(outcome, reason, self._usage, self._text)
 
 
 _FORCING = ("any", "tool")

@@ -49,13 +49,12 @@ class UiAdapter:
         self._writing = False
 
     def feed(self, event: AgentEvent, now: float) -> list[AgentEvent]:
-        kind = type(event)
-        if kind is agent.ThinkingDelta:
-            self._parts.append(event.thinking)  # type: ignore[attr-defined]
-        elif kind is agent.TextDelta:
-            self._text.append(event.text)  # type: ignore[attr-defined]
+        if isinstance(event, agent.ThinkingDelta):
+            self._parts.append(event.thinking)
+        elif isinstance(event, agent.TextDelta):
+            self._text.append(event.text)
         else:
-            act = _ON.get(kind)
+            act = _ON.get(type(event))
             return [] if act is None else act(self, event, now)
         if now < self._told_at + self._interval:
             self._held = True
