@@ -35,15 +35,19 @@ docs: $(READY) ## write the generated docs anew
 agents: $(READY) ## run Claude Code, Codex and Gemini CLI through the gateway; needs npm and the network
 	@$(PY) tools/agents.py
 
-bench: $(READY) ## measure the converter, and the agent above it
+bench: $(READY) ## measure the converter, the agent above it, and the projection
 	@$(PY) bench/converter.py
 	@$(PY) bench/agent.py
+	@$(PY) bench/projection.py
 
 bench-gateway: $(READY) ## measure the gateway against nginx (which must be installed)
 	@$(PY) bench/gateway.py
 
 soak: $(READY) ## 10,000 aborted streams and 1,000 at once through the gateway
 	@$(PY) bench/soak.py
+
+journeys: $(READY) ## random conversations over random switches, JOURNEYS=100 of each client
+	@JOURNEYS=$(or $(JOURNEYS),100) $(PY) -m pytest -q -n 2 tests/switching
 
 fuzz: $(READY) ## fuzz each decoder for SECONDS=30
 	@$(PY) tools/fuzz.py $(SECONDS)

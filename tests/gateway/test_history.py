@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -225,6 +227,67 @@ def test_a_helper_elsewhere_disturbs_nothing(two: Rig) -> None:
         assert two.seen("claude") == asked
 
 
+def test_a_request_under_way_ends_where_it_began(two: Rig, loop: Loop) -> None:
+    """D10"""
+    begun, go_on = threading.Event(), asyncio.Event()
+
+    async def slow(asked: Asked, reader: Any, writer: Any) -> None:
+        begun.set()
+        await go_on.wait()
+        await whole(200, json.dumps(ANSWER).encode())(asked, reader, writer)
+
+    two.up["claude"].script = slow
+    other = Client(two.running.port)
+    other.post("/v1/messages", history("q"))
+    assert begun.wait(5)
+    two.put("backend", {"backend": "other"})
+    two.ask(history("another"))
+    loop.loop.call_soon_threadsafe(go_on.set)
+    status, headers, _ = other.reply()
+    other.close()
+    assert (status, headers["x-thinkwire-backend"]) == (200, "claude")
+    assert len(two.up["other"].asked) == 1
+
+
+def test_a_conversation_of_its_own_backend_stays_there(two: Rig) -> None:
+    """D18: whatever is switched for everybody else."""
+    two.put("backend", {"backend": "other", "session": "mine"})
+    for backend in ("claude", "other", "claude"):
+        two.put("backend", {"backend": backend})
+        _, headers, _ = two.ask(history("q"), headers="x-thinkwire-session: mine\r\n")
+        assert headers["x-thinkwire-backend"] == "other"
+        _, headers, _ = two.ask(history("q"), headers="x-thinkwire-session: yours\r\n")
+        assert headers["x-thinkwire-backend"] == backend
+
+
+def test_another_model_of_the_same_vendor_gets_all_of_it(two: Rig) -> None:
+    """D24: the API decides what its models can read of one another."""
+    two.ask(history("q"))
+    asked = history("q", SIGNED, "more", model="claude-opus-5")
+    two.ask(asked)
+    assert two.seen("claude") == asked
+
+
+def test_what_is_rewritten_has_its_own_length(two: Rig) -> None:
+    """D13"""
+    two.ask(history("q"))
+    two.put("backend", {"backend": "other"})
+    two.ask(history("q", SIGNED, "more ä 🌸"))
+    asked = two.up["other"].asked[-1]
+    assert int(asked.headers["content-length"]) == len(asked.body)
+    assert two.seen("other")["messages"][2]["content"] == "more ä 🌸"
+
+
+@pytest.mark.parametrize("mode", ["drop_signature", "convert_to_text", "convert_to_tags"])
+def test_what_it_is_asked_beyond_messages_goes_on(two: Rig, mode: str) -> None:
+    """D14, D22: the modes that seed 004 named, and what none of them touches."""
+    two.put("mode", {"mode": mode})
+    for body in ({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": None}]}, {"x": 1}):
+        raw = json.dumps(body, indent=2).encode()
+        two.ask(raw)
+        assert two.up["claude"].asked[-1].body == raw
+
+
 @pytest.mark.parametrize(
     ("mode", "content"),
     [
@@ -256,6 +319,18 @@ def test_a_backend_may_have_a_mode_of_its_own(loop: Loop, stack: ExitStack) -> N
     rig.put("backend", {"backend": "other"})
     rig.ask(history("q", SIGNED, "more"))
     assert rig.seen("other")["messages"][1]["content"][0] == {"type": "text", "text": "a"}
+
+
+def test_strict_refuses_what_would_be_lost_by_a_switch(loop: Loop, stack: ExitStack) -> None:
+    backends: dict[str, dict[str, Any]] = {"claude": {"trust": "claude"}, "other": {}}
+    rig = Rig(loop, stack, backends, thinking=Thinking(strict=True))
+    assert rig.ask(history("q"))[0] == 200
+    assert rig.ask(history("q", SIGNED, "more"))[0] == 200
+    rig.put("backend", {"backend": "other"})
+    status, _, told = rig.ask(history("q", SIGNED, "more"))
+    assert status == 400
+    assert "seal_withheld" in told["error"]["message"]
+    assert not rig.up["other"].asked
 
 
 # ---- clients that keep nothing but the ids of calls -----------------------------------------------------------------

@@ -15,8 +15,15 @@ def test_a_name_alone() -> None:
 
 
 def test_every_option() -> None:
-    read = read_setting("claude,pace=0.02,first=1,seed=-7,size=50,fault=cut,after=9,tools=parallel", ALL)
-    assert read == Setting(ALL["claude"], 0.02, 1.0, -7, 50, "cut", 9, "parallel")
+    options = "pace=0.02,first=1,seed=-7,size=50,fault=cut,after=9,tools=parallel,rounds=3,mood=lively,org=a"
+    read = read_setting(f"claude,{options}", ALL)
+    assert read == Setting(ALL["claude"], 0.02, 1.0, -7, 50, "cut", 9, "parallel", 3, "lively", "a")
+
+
+def test_who_names_the_same_organisation_shares_its_secret() -> None:
+    one, same, other = (read_setting(segment, ALL) for segment in ("claude,org=a", "gemini,org=a", "claude,org=b"))
+    assert one.secret == same.secret != other.secret
+    assert read_setting("claude", ALL).secret == ALL["claude"].secret
 
 
 @pytest.mark.parametrize(
@@ -32,6 +39,8 @@ def test_every_option() -> None:
         ("think,size=100001", "size cannot be"),
         ("think,fault=x", "there are: endless, "),
         ("think,tools=all", "never, auto, or parallel"),
+        ("think,mood=bad", "calm, or lively"),
+        ("think,org=", "org cannot be ''"),
     ],
 )
 def test_what_there_is_not(segment: str, words: str) -> None:

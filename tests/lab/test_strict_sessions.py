@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -220,3 +221,46 @@ def test_what_was_inserted_into_an_omitted_thought_is_ignored() -> None:
     assert session.history[1]["content"][0]["thinking"] == ""
     session.history[1]["content"][0]["thinking"] = "Something."
     assert session.refused() is None
+
+
+# ---- whatever is sent ----
+
+JUNK: list[Any] = [
+    None,
+    True,
+    0,
+    -1.5,
+    "",
+    "x",
+    [],
+    [1],
+    {},
+    {"type": "thinking"},
+    {"type": 1},
+    [{"role": "assistant"}],
+]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, (*path, key))
+
+
+@pytest.mark.parametrize("persona", STRICT, ids=lambda persona: persona.name)
+def test_whatever_is_sent_is_taken_or_refused(persona: Any) -> None:
+    session = Session(persona, seed=4)
+    begin(session, interleaved=False)
+    session.ask("Where?")
+    session.step()
+    for path in list(places(session.body))[1:]:
+        for junk in JUNK:
+            body = copy.deepcopy(session.body)
+            parent = body
+            for key in path[:-1]:
+                parent = parent[key]
+            parent[path[-1]] = junk
+            refused = session.provider.check(body, session.headers)
+            assert refused is None or refused.message
+            if refused is None:
+                session.provider.reply(body, session.headers)

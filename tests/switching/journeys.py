@@ -3,7 +3,9 @@ hold of every request on the way."""
 
 from __future__ import annotations
 
+import contextlib
 import random
+from base64 import b64decode
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -74,6 +76,15 @@ def backends_of(personas: tuple[Persona, ...], lab: RunningLab, seed: int) -> di
     return found
 
 
+def blobs(texts: list[str]) -> list[str]:
+    """What stands in base64 once more: Converse has hidden thoughts as bytes."""
+    found = []
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            found.append(b64decode(text, validate=True).decode())
+    return found
+
+
 def is_in(text: str, texts: list[str]) -> bool:
     """Whether a text is there, whole or in pieces that follow one another with other things between them."""
     if any(text in one for one in texts):
@@ -138,7 +149,7 @@ class Journey:
         texts = list(strings(body))
         for text in said:
             assert is_in(text.strip(), texts), f"{text!r} was lost on the way to {persona.name}"
-        self._check_seals(persona, texts)
+        self._check_seals(persona, [*texts, *blobs(texts)] if persona.wire == "bedrock" else texts)
         self._check_prefix(persona, body)
 
     def _check_seals(self, persona: Persona, texts: list[str]) -> None:

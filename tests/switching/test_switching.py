@@ -4,6 +4,7 @@ a user saw is lost, every seal comes back to its origin and to nobody else, and 
 from __future__ import annotations
 
 import json
+import os
 import random
 import urllib.request
 from collections.abc import Iterator
@@ -45,7 +46,11 @@ def line() -> Iterator[Line]:
     loop.stop()
 
 
-@pytest.mark.parametrize("seed", range(6))
+JOURNEYS = int(os.environ.get("JOURNEYS", "4"))
+"""Of each client. `make journeys` makes many."""
+
+
+@pytest.mark.parametrize("seed", range(JOURNEYS))
 @pytest.mark.parametrize("kind", CLIENTS, ids=lambda kind: kind.__name__)
 def test_a_conversation_goes_anywhere_and_back(kind: type[Client], seed: int, line: Line) -> None:
     client = kind(line.gateway.port, f"{kind.__name__} {seed}")

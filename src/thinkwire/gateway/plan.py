@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from thinkwire.configuration.settings import Settings
 from thinkwire.convert import Passage, StreamTranslator, TranslatedReply, translate_reply, translate_request
-from thinkwire.faults import bad_request
+from thinkwire.faults import WireFault, bad_request
 from thinkwire.gateway.asking import Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
 from thinkwire.gateway.history import Past, must_be_read
@@ -37,6 +37,7 @@ _NOT_PASSED = {
 
 _GATEWAY_KEY = b"x-thinkwire-key"
 _LOSSES = ("not_carried", "order_lost", "reasoning_withheld", "seal_withheld")
+_READ_AND_REFUSED = ("unsupported", "conflict")
 _COUNT_AT_START = ("anthropic",)
 """Faces that say the input's size before the upstream may have counted it."""
 
@@ -108,11 +109,20 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     head = target.head(ask.route.operation == "count", model, stream) + key_line(header, key)
     head += _passed_headers(ask.headers, target) if same else own_lines(target.wire)
     place = Place(target.host, target.port, target.tls, key)
-    changes = reading.marked or stream != ask.stream or ask.route.array or must_be_read(ask, target, setup)
-    if same and model == ask.model and not changes:
-        request = target.request(head, ask.body)
-        return Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
-    return _converting(ask, target, setup, place, head, model, stream)
+    as_it_is = same and model == ask.model and stream == ask.stream and not reading.marked and not ask.route.array
+    if as_it_is and not must_be_read(ask, target, setup):
+        return _passing(ask, target, place, head, model)
+    try:
+        return _converting(ask, target, setup, place, head, model, stream)
+    except WireFault as fault:
+        if as_it_is and fault.code not in _READ_AND_REFUSED:
+            return _passing(ask, target, place, head, model)  # what cannot be read is the backend's to judge
+        raise
+
+
+def _passing(ask: Ask, target: Target, place: Place, head: bytes, model: str) -> Plan:
+    request = target.request(head, ask.body)
+    return Plan(target, place, request, ask.stream, True, model, None, target.read(model).markup, Offer(), [])
 
 
 def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str, stream: bool) -> Plan:

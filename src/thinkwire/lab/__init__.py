@@ -4,7 +4,10 @@ It is the other end of the line: what a gateway or a client is pointed at when n
 the conversion. So it is written from what providers document and send, and knows nothing of thinkwire's own codecs. A
 test holds it to that.
 
-    request ─▶ setting (persona and options, from the path) ─▶ speaker.read ─▶ Turn
-                                                                                │
-    bytes ◀─ delivery ◀─ fault, if one was asked for ◀─ speaker.pieces ◀─ Reply ◀─ mind
+    request ─▶ setting (persona and options, from the path) ─▶ speaker.read ─▶ the persona's rules ─▶ Turn
+                                                                    │                 │             │
+                                                                    └─────▶ Refused ◀─┘             │
+    bytes ◀─ delivery ◀─ fault, if one was asked for ◀─ speaker.pieces ◀─ Reply ◀─ mind ◀───────────┘
+
+Nothing is remembered but the last requests: what a provider must know later is in the seals that it gives away.
 """

@@ -1,9 +1,10 @@
 """What stood before a thought when it was made: what a bound seal remembers, and how a later request is compared to it.
 
 A provider that binds its thoughts compares values, not bytes: the formatting of the JSON, the order of keys and cache
-markers do not count. Whether a text and a list with one text are the same is not known; here they are, and so are two
-messages of one role and one that holds the content of both. Thoughts are no content: they are chained to each other, so
-that they may be taken away from the front and from the end, but not out of the middle, and not be put back.
+markers do not count, nor do tools that are loaded later. Whether a text and a list with one text are the same is not
+known; here they are, and so are two messages of one role and one that holds the content of both. Thoughts are no
+content: they are chained to each other, so that they may be taken away from the front and from the end, but not out of
+the middle, and not be put back.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Walk:
 
     def __init__(self, system: object, tools: object) -> None:
         self._system = _digest([_plain(block) for block in _blocks(system)])[:8]
-        self._tools = _digest([_plain(tool) for tool in tools] if isinstance(tools, list) else [])[:8]
+        self._tools = _digest([_plain(tool) for tool in _blocks(tools) if not tool.get("defer_loading")])[:8]
         self._content = b""
         self._trail = bytearray()
         self._places: list[Place] = []

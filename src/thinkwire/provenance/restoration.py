@@ -63,6 +63,8 @@ class Restoration:
         if self._remembered is None or any(isinstance(block, Reasoning) for block in message.blocks):
             return message
         blocks = [one for block in message.blocks for one in (*self._before(block), block)]
+        if not self._ordered:
+            blocks.sort(key=lambda block: not isinstance(block, Reasoning))
         return message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
 
     def _before(self, block: Block) -> tuple[Reasoning, ...]:

@@ -8,7 +8,7 @@ import binascii
 from collections.abc import Iterator
 from dataclasses import replace
 
-from thinkwire.lab.rules.rule import Asked, Rule, rule
+from thinkwire.lab.rules.rule import Asked, Rule, objects, rule
 from thinkwire.lab.turn import Json, Refused
 
 SAYS = "The model returned the following errors: "
@@ -32,8 +32,8 @@ def as_messages(body: Json) -> Json:
     """A Converse request as Claude's own API would have it, as far as rules look."""
     fields = body.get("additionalModelRequestFields")
     messages = [
-        {"role": message.get("role"), "content": [_block(block) for block in message.get("content") or ()]}
-        for message in body.get("messages") or ()
+        {"role": message.get("role"), "content": [_block(block) for block in objects(message.get("content"))]}
+        for message in objects(body["messages"])
     ]
     return {"messages": messages, **(fields if isinstance(fields, dict) else {})}
 
@@ -65,9 +65,9 @@ def _decoded(data: object) -> str:
 
 
 def _reasoning_of(asked: Asked) -> Iterator[Json]:
-    for message in asked.body.get("messages") or ():
-        for block in message.get("content") or ():
-            if isinstance(block, dict) and isinstance(block.get("reasoningContent"), dict):
+    for message in objects(asked.body["messages"]):
+        for block in objects(message.get("content")):
+            if isinstance(block.get("reasoningContent"), dict):
                 yield block["reasoningContent"]
 
 
@@ -75,7 +75,8 @@ def _reasoning_of(asked: Asked) -> Iterator[Json]:
 def no_signatures(asked: Asked) -> None:
     """a thought with a signature, even an empty one"""
     for reasoning in _reasoning_of(asked):
-        if "signature" in (reasoning.get("reasoningText") or {}):
+        text = reasoning.get("reasoningText")
+        if isinstance(text, dict) and "signature" in text:
             said = f"This model doesn't support the {SIGNATURE} field. Remove {SIGNATURE} and try again."
             raise Refused(said)
 

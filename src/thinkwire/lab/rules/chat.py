@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from thinkwire.lab.call_names import came_with_a_thought
-from thinkwire.lab.rules.rule import Asked, Rule, rule
+from thinkwire.lab.rules.rule import Asked, Rule, objects, rule
 from thinkwire.lab.turn import Json, Refused
 
 INVALID = "invalid_request_error"
@@ -20,14 +20,13 @@ GUIDE = "https://api-docs.deepseek.com/guides/thinking_mode#tool-calls"
 
 def answers_of(asked: Asked) -> Iterator[tuple[int, Json]]:
     """The assistant messages, numbered among all."""
-    for n, message in enumerate(asked.body.get("messages") or ()):
-        if isinstance(message, dict) and message.get("role") == "assistant":
+    for n, message in enumerate(objects(asked.body["messages"])):
+        if message.get("role") == "assistant":
             yield n, message
 
 
 def answers_since_the_question(asked: Asked) -> Iterator[tuple[int, Json]]:
-    messages = asked.body.get("messages") or []
-    users = [n for n, one in enumerate(messages) if isinstance(one, dict) and one.get("role") == "user"]
+    users = [n for n, one in enumerate(objects(asked.body["messages"])) if one.get("role") == "user"]
     return ((n, message) for n, message in answers_of(asked) if not users or n > users[-1])
 
 
@@ -37,8 +36,8 @@ def answers_since_the_question(asked: Asked) -> Iterator[tuple[int, Json]]:
 @rule("DeepSeek docs, reasoning model, 2025-01; openyak#128. The text of the error is UNVERIFIED")
 def reasoning_stays_out(asked: Asked) -> None:
     """`reasoning_content` in any message"""
-    for n, message in enumerate(asked.body.get("messages") or ()):
-        if isinstance(message, dict) and message.get("reasoning_content") is not None:
+    for n, message in enumerate(objects(asked.body["messages"])):
+        if message.get("reasoning_content") is not None:
             said = f"The `reasoning_content` field is not allowed in the input messages (message index {n})."
             raise Refused(said, code=INVALID)
 
@@ -100,8 +99,7 @@ def mistral_knows_its_fields(asked: Asked) -> None:
 def mistral_thinks_first(asked: Asked) -> None:
     """a thought behind another part of the content"""
     for n, message in answers_of(asked):
-        parts = message.get("content")
-        kinds = [part.get("type") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        kinds = [part.get("type") for part in objects(message.get("content"))]
         if "thinking" in kinds[1:] and kinds[: kinds.count("thinking")] != ["thinking"] * kinds.count("thinking"):
             raise _mistral([_detail("value_error", "Thinking chunks must come first", n, "content", None)])
 
@@ -146,14 +144,14 @@ def thinks_only_in_streams(asked: Asked) -> None:
 @rule("QwenLM/qwen-code#315, 2025-08-13")
 def calls_have_results(asked: Asked) -> None:
     """calls that no tool message answers"""
-    messages = asked.body.get("messages") or []
+    messages = objects(asked.body["messages"])
     for n, message in answers_of(asked):
-        wanted = [str(call.get("id")) for call in message.get("tool_calls") or () if isinstance(call, dict)]
+        wanted = [str(call.get("id")) for call in objects(message.get("tool_calls"))]
         given = set()
         for after in messages[n + 1 :]:
             if after.get("role") != "tool":
                 break
-            given.add(after.get("tool_call_id"))
+            given.add(str(after.get("tool_call_id")))
         if missing := [name for name in wanted if name not in given]:
             followed = 'An assistant message with "tool_calls" must be followed by tool messages responding to each'
             lost = f"The following tool_call_ids did not have response messages: {', '.join(missing)}"
@@ -181,8 +179,7 @@ def glm_keeps_its_thoughts(asked: Asked) -> None:
 
 
 def _thought_before_calling(message: Json, secret: bytes) -> bool:
-    calls = message.get("tool_calls") or ()
-    return any(isinstance(call, dict) and came_with_a_thought(call.get("id"), secret) for call in calls)
+    return any(came_with_a_thought(call.get("id"), secret) for call in objects(message.get("tool_calls")))
 
 
 def reads_only(name: str, ignored: str, source: str) -> Rule:

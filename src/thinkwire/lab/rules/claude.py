@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from thinkwire.lab.call_names import came_with_a_thought
 from thinkwire.lab.prefix import Place, content_of
-from thinkwire.lab.rules.rule import Asked, rule
+from thinkwire.lab.rules.rule import Asked, objects, rule
 from thinkwire.lab.seals import Claims, opened
 from thinkwire.lab.turn import Json, Refused
 
@@ -59,7 +59,7 @@ class Block(NamedTuple):
 
 
 def messages_of(asked: Asked) -> list[Json]:
-    return [message for message in asked.body.get("messages") or () if isinstance(message, dict)]
+    return objects(asked.body["messages"])
 
 
 def blocks_of(asked: Asked) -> Iterator[Block]:
@@ -330,7 +330,7 @@ def no_redacted_history(asked: Asked) -> None:
 def deepseek_wants_thoughts_back(asked: Asked) -> None:
     """an assistant message without a thought while thinking is on; any text and any signature will do"""
     for message in messages_of(asked) if asked.turn.thinks else ():
-        kinds = {block.get("type") for block in content_of(message)}
+        kinds = [block.get("type") for block in content_of(message)]
         if message.get("role") == "assistant" and "thinking" not in kinds:
             said = "The `content[].thinking` in the thinking mode must be passed back to the API."
             kind = "invalid_request_error"

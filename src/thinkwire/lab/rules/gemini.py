@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from thinkwire.lab.rules.rule import Asked, rule
+from thinkwire.lab.rules.rule import Asked, objects, rule
 from thinkwire.lab.seals import digest, opened
 from thinkwire.lab.turn import Json, Refused
 
@@ -45,20 +45,17 @@ class Part(NamedTuple):
 
 def parts_of(asked: Asked, role: str = "model") -> Iterator[list[Part]]:
     """The parts of each content of that role."""
-    for n, content in enumerate(asked.body.get("contents") or ()):
-        if isinstance(content, dict) and content.get("role", "user") == role:
-            parts = content.get("parts") or ()
-            yield [Part(n, m, part) for m, part in enumerate(parts) if isinstance(part, dict)]
+    for n, content in enumerate(objects(asked.body["contents"])):
+        if content.get("role", "user") == role:
+            yield [Part(n, m, part) for m, part in enumerate(objects(content.get("parts")))]
 
 
 def current_turn(asked: Asked) -> int:
     """Where the current turn begins: behind the last content in which the user says something."""
     start = 0
-    for n, content in enumerate(asked.body.get("contents") or ()):
-        if isinstance(content, dict) and content.get("role", "user") == "user":
-            parts = [part for part in content.get("parts") or () if isinstance(part, dict)]
-            if not any("functionResponse" in part or "function_response" in part for part in parts):
-                start = n + 1
+    for n, content in enumerate(objects(asked.body["contents"])):
+        if content.get("role", "user") == "user" and not _count(content, "functionResponse", "function_response"):
+            start = n + 1
     return start
 
 
@@ -79,7 +76,7 @@ def signatures_are_from_here(asked: Asked) -> None:
     start = current_turn(asked)
     for parts in parts_of(asked):
         for part in parts:
-            if not part.signature or part.signature in SKIPS:
+            if not part.signature or str(part.signature) in SKIPS:
                 continue
             claims = opened("gemini", part.signature, asked.secret)
             if claims is None and part.content >= start:
@@ -94,7 +91,7 @@ def signatures_are_from_here(asked: Asked) -> None:
 @rule("google-gemini/gemini-cli#16415, 2026-01-12")
 def calls_have_responses(asked: Asked) -> None:
     """calls and responses of different numbers"""
-    contents = [content for content in asked.body.get("contents") or () if isinstance(content, dict)]
+    contents = objects(asked.body["contents"])
     for now, after in zip(contents, [*contents[1:], {}], strict=True):
         calls = _count(now, "functionCall", "function_call") if now.get("role") == "model" else 0
         if calls and calls != _count(after, "functionResponse", "function_response"):
@@ -112,5 +109,4 @@ def part_digest(part: Json) -> bytes:
 
 
 def _count(content: Json, *names: str) -> int:
-    parts = [part for part in content.get("parts") or () if isinstance(part, dict)]
-    return sum(any(name in part for name in names) for part in parts)
+    return sum(any(name in part for name in names) for part in objects(content.get("parts")))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from thinkwire.lab.rules.rule import Asked, rule
+from thinkwire.lab.rules.rule import Asked, objects, rule
 from thinkwire.lab.seals import opened
 from thinkwire.lab.turn import Json, Refused
 
@@ -49,8 +49,7 @@ def born(item: Json) -> Born | None:
 
 
 def items_of(asked: Asked) -> list[Json]:
-    items = asked.body.get("input")
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return objects(asked.body.get("input"))
 
 
 def _kind(item: Json) -> str:
@@ -93,9 +92,9 @@ def ids_come_once(asked: Asked) -> None:
     seen = set()
     for item in items_of(asked):
         name = item.get("id")
-        if name is not None and name in seen:
+        if isinstance(name, str) and name in seen:
             raise Refused(f"Duplicate item found with id {name}. Remove duplicate items from your input and try again.")
-        seen.add(name)
+        seen.add(str(name))
 
 
 @rule("openai/codex#8119 and sub2api#2863, 2025-12-16")
@@ -147,19 +146,19 @@ def items_have_their_reasoning(asked: Asked) -> None:
 def outputs_have_their_calls(asked: Asked) -> None:
     """outputs without a call, and calls without an output"""
     items = items_of(asked)
-    called: set[object] = set()
+    called: set[str] = set()
     for item in items:
         if _kind(item) in CALLS:
-            called.add(item.get("call_id"))
-        elif _kind(item) in OUTPUTS and item.get("call_id") not in called:
+            called.add(str(item.get("call_id")))
+        elif _kind(item) in OUTPUTS and str(item.get("call_id")) not in called:
             lost = f"No tool call found for function call output with call_id {item.get('call_id')}."
             raise Refused(lost, param="input")
-    answered = {item.get("call_id") for item in items if _kind(item) in OUTPUTS}
+    answered = {str(item.get("call_id")) for item in items if _kind(item) in OUTPUTS}
     for item in items:
-        if _kind(item) in CALLS and item.get("call_id") not in answered:
+        if _kind(item) in CALLS and str(item.get("call_id")) not in answered:
             raise Refused(f"No tool output found for function call {item.get('call_id')}.", param="input")
 
 
 def _pairs(items: Sequence[Json]) -> Iterator[tuple[Json, Json]]:
     """Each item with the next one; the last with one that is nothing."""
-    return zip(items, [*items[1:], {"type": "nothing"}], strict=True)
+    return zip(items, [*items[1:], {"type": "nothing"}], strict=False)  # nothing has nothing after it

@@ -47,6 +47,11 @@ class Rule:
             raise
 
 
+def objects(value: object) -> list[Json]:
+    """The objects in a list; whatever else may have been sent is none of a rule's business."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def rule(source: str) -> Callable[[Callable[[Asked], None]], Rule]:
     """Makes a rule of a function. Its name is the rule's name, and its docstring says what is refused."""
 

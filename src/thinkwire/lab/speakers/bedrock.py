@@ -61,7 +61,7 @@ class BedrockSpeaker(Speaker):
             model=operation.model,
             question=question,
             results=results,
-            tools=tuple(_tool(tool["toolSpec"]) for tool in dicts(offered, "tools") if "toolSpec" in tool),
+            tools=tuple(_tool(object_in(tool, "toolSpec")) for tool in dicts(offered, "tools") if "toolSpec" in tool),
             choice=choice,
             thinks=thinking.thinks and (thinking.interleaved or not results),
             shows=thinking.shows,

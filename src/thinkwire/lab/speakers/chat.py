@@ -70,7 +70,7 @@ class ChatSpeaker(Speaker):
 
     def _said(self, message: Json, n: int) -> Said:
         role = message.get("role")
-        if role not in ROLES:
+        if not isinstance(role, str) or role not in ROLES:
             raise Refused(f"messages.{n}.role: one of {', '.join(ROLES)} is required", param=f"messages[{n}].role")
         content = message.get("content")
         if role == "tool":

@@ -66,7 +66,7 @@ def texts_of(content: object, texts: Mapping[str, str]) -> tuple[str, ...]:
     if not isinstance(content, list):
         return ()
     parts = [part for part in content if isinstance(part, dict)]
-    found = [part.get(texts[part["type"]]) for part in parts if part.get("type") in texts]
+    found = [part.get(texts[str(part["type"])]) for part in parts if str(part.get("type")) in texts]
     return tuple(one for one in found if isinstance(one, str))
 
 

@@ -245,7 +245,11 @@ def _said(item: Json, n: int) -> Said:
     if kind != "message":
         return Said("assistant")
     role = item.get("role")
-    need(role in ROLES, f"input[{n}].role: one of {', '.join(ROLES)} is required", f"input[{n}].role")
+    need(
+        isinstance(role, str) and role in ROLES,
+        f"input[{n}].role: one of {', '.join(ROLES)} is required",
+        f"input[{n}].role",
+    )
     texts = texts_of(item.get("content"), PARTS)
     if ROLES[str(role)] == "user":
         return Said("user", texts)

@@ -14,7 +14,7 @@ import msgspec
 
 from thinkwire.provenance.repair.history import Policy, Unit
 from thinkwire.provenance.repair.lines import Line, Torn
-from thinkwire.provenance.repair.message_lists import UNSTORED, group_steps, judge, place
+from thinkwire.provenance.repair.message_lists import UNSTORED, judge, place
 from thinkwire.provenance.repair.raw_json import Object, Raw, as_raw, read_list, read_object, read_text, write
 from thinkwire.provenance.repair.report import Report
 from thinkwire.provenance.repair.responses_items import CALLS, RESULTS, results, write_item
@@ -48,7 +48,6 @@ class Rollout:
                 self._see(number, fields)
         self._torn.finish()
         units = [unit for record in self._records.values() for unit in record.units]
-        group_steps(units)
         judge(UNSTORED, units, self._policy, self._report, ended=True)
         findings(units, self._report, lambda unit, at: place(UNSTORED, unit, at))
 

@@ -47,6 +47,9 @@ class Unit(msgspec.Struct):
     closes: list[Piece] = msgspec.field(default_factory=list)
     """Calls that get a result behind this unit."""
 
+    edited: bool = False
+    """Whether what stands behind this unit is not what was there."""
+
     gone: bool = False
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from thinkwire.provenance.repair.history import Piece, Unit
+from thinkwire.provenance.repair.history import Piece, Unit, kept
 from thinkwire.provenance.repair.report import Report
 
 _Key = tuple[str, str]  # thread and call
@@ -57,9 +57,9 @@ class Pairing:
 
     def close(self, ended: bool, wanted: bool, report: Report) -> None:
         """Says where calls that are still open get a result. Those at the end are open by right, unless it has `ended`:
-        nothing is under way in a file."""
+        nothing is under way in a file of records. There, a message may be several; else a result comes right behind."""
         under_way = set() if ended else self._under_way()
-        last = {(unit.thread, unit.group): unit for unit in self._units if unit.group}
+        last = {(unit.thread, unit.group): unit for unit in self._units if unit.group and ended}
         for calls in self._waiting.values():
             for at, call in calls:
                 unit = self._units[at]
@@ -68,19 +68,26 @@ class Pairing:
                 if not wanted:
                     report.add("open_call", unit.where)
                     continue
+                unit.edited = True
                 last.get((unit.thread, unit.group), unit).closes.append(call)
                 report.add("closed_call", unit.where)
 
     def _under_way(self) -> set[int]:
-        """The units of each thread's last message, if nothing but results follows it."""
+        """The units of each thread that end it with calls, whatever results follow them."""
         ends: dict[str, str | None] = {}  # the group that is the end; None where something came behind it
         found: set[int] = set()
         for at in range(len(self._units) - 1, -1, -1):
             unit = self._units[at]
             if unit.speaker == "assistant":
                 group = unit.group or f"#{at}"
-                if ends.setdefault(unit.thread, group) == group:
+                if ends.setdefault(unit.thread, group) != group:
+                    continue
+                if kept(unit, "call"):
                     found.add(at)
-            elif unit.thread not in ends and any(piece.role != "result" for piece in unit.pieces):
+                elif any(piece.goes is None for piece in unit.pieces):
+                    ends[unit.thread] = None
+            elif unit.thread not in ends and any(
+                piece.role != "result" and piece.goes is None for piece in unit.pieces
+            ):
                 ends[unit.thread] = None
         return found

@@ -5,8 +5,8 @@ mind if the first ones are missing, or the last. So it matters why a thought is 
 
 - What Claude never completed (the reply broke off) or never made (another vendor's, an envelope of the gateway) was
   never in front of a later thought of its own. It goes alone.
-- What Claude made and the file lost (the signature of a block in mid-message, the data of a redacted one) was. It goes
-  with every thought in front of it.
+- What Claude made and the file lost (the signature of a block in mid-message, taken away or written over; the data of a
+  redacted one) was. It goes with every thought in front of it. So does what may have been such a thought.
 - A call that gets a result, or a result that loses its place, changes what later thoughts were made behind. These go.
 
 No rule knows a wire. Each is a function over the units that puts down what becomes of their pieces.
@@ -21,7 +21,7 @@ from thinkwire.provenance.repair.history import Piece, Policy, Unit, kept
 from thinkwire.provenance.repair.pairing import Pairing
 from thinkwire.provenance.repair.report import Kind, Report
 
-LOST = frozenset({"unsigned_thought", "cut_seal", "redacted_lost"})
+LOST = frozenset({"unsigned_thought", "cut_seal", "made_up_seal", "foreign_seal", "redacted_lost"})
 """Flaws of thoughts that may well have been good when the next one was made behind them."""
 
 _EDITS = frozenset({"orphan_result", "duplicate_result", "duplicate_call"})
@@ -110,7 +110,7 @@ def _runs(units: Sequence[Unit]) -> Iterator[tuple[_Thoughts, int]]:
     for at, unit in enumerate(units):
         key = (unit.thread, unit.segment)
         runs[key] += [(at, piece) for piece in unit.pieces if piece.role == "thought"]
-        if unit.closes or any(piece.goes in _EDITS for piece in unit.pieces):
+        if unit.edited or any(piece.goes in _EDITS for piece in unit.pieces):
             edits.setdefault(key, at)
     for key, thoughts in runs.items():
         yield thoughts, edits.get(key, len(units))
