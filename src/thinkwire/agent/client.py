@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from thinkwire.agent.backends import Asked, Backends, Config
 from thinkwire.agent.events import AgentEvent
-from thinkwire.agent.foresight import foresee
+from thinkwire.agent.foresight import draft, foresee
 from thinkwire.agent.history import unanswered
 from thinkwire.agent.loop import Turn
 from thinkwire.agent.options import Specification, StreamingOptions, as_options, as_specification
@@ -97,6 +97,15 @@ class Client:
         a conversation or a backend that there is not."""
         choice = self._backends.choose(as_specification(specification))[0]
         return foresee(self.conversations.entries(conversation_id), choice)
+
+    def draft(
+        self, conversation_id: str, specification: Specification | Mapping[str, Any] | None = None
+    ) -> tuple[str, bytes]:
+        """The wire and the body of what would be asked next, with a prompt that stands for the one to come: for a
+        gateway's preflight, which knows more of its backends than a client does. Raises `WireFault` where nothing can
+        be asked."""
+        choice = self._backends.choose(as_specification(specification))[0]
+        return choice.target.wire, draft(self.conversations.entries(conversation_id), choice).body
 
     async def stream_agent(
         self,

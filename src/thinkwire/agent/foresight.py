@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from thinkwire.agent.backends import Choice
 from thinkwire.agent.history import Place, not_run, project_history, unanswered
 from thinkwire.agent.store import Entry
-from thinkwire.convert import write_request
+from thinkwire.convert import TranslatedRequest, write_request
 from thinkwire.faults import WireFault
 from thinkwire.model import Intent, Notices, Reasoning, Request, Text
 from thinkwire.preflight import Preflight, judge
@@ -19,6 +19,15 @@ from thinkwire.preflight import Preflight, judge
 
 def foresee(entries: Sequence[Entry], choice: Choice) -> Preflight:
     """Of the conversation with one more prompt, which is not known yet."""
+    try:
+        written = draft(entries, choice)
+    except WireFault as fault:
+        return Preflight(False, fault.message)
+    return judge(_thoughts(entries), set(), written.body, choice.target.wire, written.notices)
+
+
+def draft(entries: Sequence[Entry], choice: Choice) -> TranslatedRequest:
+    """The next request, with a prompt that stands for the one to come. Raises `WireFault` for what it cannot be."""
     target, model, wish = choice
     notices = Notices()
     request = Request(
@@ -29,12 +38,8 @@ def foresee(entries: Sequence[Entry], choice: Choice) -> Preflight:
         stream=True,
     )
     prompt = Entry(role="user", blocks=(*not_run(unanswered(entries)), Text("?")))
-    try:
-        request = project_history(request, [*entries, prompt], Place(target, model), 0, notices)
-        written = write_request(request, target.wire, model or None, target.read(model).rules, notices)
-    except WireFault as fault:
-        return Preflight(False, fault.message)
-    return judge(_thoughts(entries), set(), written.body, target.wire, written.notices)
+    request = project_history(request, [*entries, prompt], Place(target, model), 0, notices)
+    return write_request(request, target.wire, model or None, target.read(model).rules, notices)
 
 
 def _thoughts(entries: Sequence[Entry]) -> list[tuple[int, Reasoning]]:
