@@ -8,12 +8,14 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.cli.chat.test_session import place_of, session
 
 from thinkwire.cli.chat.chat import GRACE, IDLE, Chat
 from thinkwire.cli.chat.commands import COMMANDS, as_markdown
 from thinkwire.cli.chat.meter import Meter
+from thinkwire.cli.chat.places import Place
 from thinkwire.cli.chat.screen import status
 from thinkwire.cli.chat.tools import Tools
 from thinkwire.cli.chat.transcript import Transcript
@@ -248,5 +250,42 @@ def test_a_branch_from_the_middle(play: Play) -> None:
         assert "> Two." not in rig.shown
         await rig.type("Three.")
         assert [text for _, text in chat.session.prompts()] == ["One.", "Three."]
+
+    play(scene)
+
+
+def test_a_backend_without_a_model_asks_for_one(play: Play, lab: RunningLab) -> None:
+    async def scene(rig: Rig) -> None:
+        settings = place_of(lab, "claude").settings
+        backends = {"claude": msgspec.structs.replace(settings.backends["claude"], model=None)}
+        rig.chat.session = session(Place(msgspec.structs.replace(settings, backends=backends)))
+        await rig.type("First.")
+        assert "✗ claude names no model in the configuration: /use claude MODEL" in rig.shown
+        await rig.menu("/use")
+        rig.chat.enter()
+        await rig.until(lambda: not rig.chat.busy)
+        assert rig.filled == ["/use claude "]
+        await rig.type("/use claude claude-sonnet-4-5")
+        assert "claude · claude-sonnet-4-5 answers next" in rig.shown
+        await rig.type("First.")
+        assert "● claude · claude-sonnet-4-5" in rig.shown
+        conversation = rig.chat.session.conversation
+        assert conversation is not None
+        rig.chat.session.use("claude")
+        rig.chat.session.resume(conversation)
+        assert rig.chat.session.model == "claude-sonnet-4-5"
+
+    play(scene)
+
+
+def test_what_nobody_foresaw_ends_the_chat(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(rig: Rig) -> None:
+        def fail(*_: object) -> None:
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr(rig.chat.session, "listed", fail)
+        assert rig.chat.submit("/resume")
+        await rig.until(lambda: rig.left)
+        assert isinstance(rig.chat.broken, RuntimeError)
 
     play(scene)

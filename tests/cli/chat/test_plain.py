@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.cli.conftest import start as start  # noqa: PLC0414  # a fixture
 from tests.gateway.rig import Upstream, streamed
 
 from thinkwire.agent import events as agent
+from thinkwire.cli import main
 from thinkwire.cli.chat.plain import as_line
 
 WAIT = 20.0
@@ -83,6 +85,7 @@ def test_tools_that_need_a_yes_are_refused(start: Start, fast: str, tmp_path: Pa
         (("-p", "x", "--resume"), b"", 2, "no conversation to resume"),
         (("-p", "x", "--tools", "no_such_module"), b"", 2, "there is no such module"),
         (("-p", "x", "--config", "none.toml"), b"", 1, "none.toml"),
+        (("-p", "x", "--store", "/dev/null"), b"", 2, "/dev/null: "),
         (("-p", "x", "--url", "http://127.0.0.1:1"), b"", 1, "no gateway answers"),
     ],
 )
@@ -134,6 +137,13 @@ def test_what_came_is_kept_when_it_is_interrupted(start: Start, upstream: Upstre
     upstream.script = streamed(claude_says({"type": "text", "text": "the rest"}))
     assert ran(start("chat", "--config", claude(upstream, tmp_path), "--resume", "-p", "And?"))[0] == 0
     assert "Half of" in json.dumps(upstream.asked[-1].json)
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("thinkwire.cli.chat._is_terminal", lambda: True)
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    assert main(["chat"]) == 2
+    assert capsys.readouterr().err == 'error: a chat needs prompt_toolkit: pip install "thinkwire[chat]"\n'
 
 
 def test_half_a_surrogate_pair_is_a_line_too() -> None:

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import sqlite3
 import sys
 import time
 from collections.abc import Iterator
@@ -69,6 +70,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--json", action="store_true", help="with a prompt: every event as a line of JSON")
     parser.add_argument("--config", metavar="FILE", help="the configuration")
     parser.add_argument("--backend", metavar="NAME", help="who answers (default: the route default)")
+    parser.add_argument("--model", metavar="NAME", help="the model there, in place of the configured one")
     parser.add_argument("--url", help="a running gateway, for example http://127.0.0.1:8484; its backends answer")
     parser.add_argument("--thinking", default="auto", metavar="HOW", help="auto, on, off, an effort, or tokens")
     parser.add_argument("--system", metavar="TEXT", help="what the model is told first")
@@ -132,7 +134,11 @@ async def _chat(arguments: argparse.Namespace, place: Place, prompt: str | None)
     from thinkwire.agent import Client  # noqa: PLC0415
     from thinkwire.cli.chat.plain import answer  # noqa: PLC0415
 
-    async with Client(place.settings, _store(arguments), _own_keys(place.settings)) as client:
+    try:
+        client = Client(place.settings, _store(arguments), _own_keys(place.settings))
+    except sqlite3.Error as error:
+        raise Misuse(f"{_store(arguments)}: {error}") from None
+    async with client:
         session = _session(arguments, client, place)
         if prompt is None:
             return await _on_screen(arguments, session, place)
@@ -154,8 +160,8 @@ def _session(arguments: argparse.Namespace, client: Client, place: Place) -> Ses
 
 
 def _use(arguments: argparse.Namespace, session: Session) -> None:
-    if arguments.backend is not None:
-        session.use(arguments.backend)
+    if arguments.backend is not None or arguments.model is not None:
+        session.use(arguments.backend or session.backend, arguments.model)
 
 
 async def _on_screen(arguments: argparse.Namespace, session: Session, place: Place) -> int:

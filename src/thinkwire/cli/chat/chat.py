@@ -47,6 +47,8 @@ class Chat:
         self._guarded_until = 0.0
         self._task: asyncio.Task[None] | None = None
         self._pressed = float("-inf")
+        self.broken: BaseException | None = None
+        """What ended the chat although nobody foresaw it."""
 
     # ---- what the user does --------------------------------------------------------------------------------------
 
@@ -153,6 +155,9 @@ class Chat:
             self.say(fault.message, "error")
         except OSError as error:
             self.say(f"{error.filename or 'input or output'}: {error.strerror or error}", "error")
+        except Exception as error:  # noqa: BLE001  # nobody awaits this task, so whoever runs the chat raises it
+            self.broken = error
+            self.leave()
         finally:
             self._task = None
             self.meter.idle()
@@ -200,6 +205,7 @@ class Chat:
             chosen = await self.choose(Menu(f"Run {call.name}({brief_arguments(call.arguments)})?", rows, at=1))
         finally:
             self.transcript.asking(call.id, False)
+            self.meter.running(call.name, self._clock())
             self._guarded_until = 0.0
         if chosen == 2:
             tools.allow(call.name)

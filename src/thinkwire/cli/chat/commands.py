@@ -42,15 +42,20 @@ async def run(chat: Chat, text: str) -> None:
 
 
 async def _help(chat: Chat, _rest: str) -> None:
-    width = max(len(name) + len(command.takes) for name, command in COMMANDS.items()) + 3
+    chat.say(as_help())
+
+
+def as_help() -> str:
+    width = max(len(name) + len(command.takes) for name, command in COMMANDS.items()) + 4
     lines = [f"{f'/{name} {command.takes}':{width}}{command.about}" for name, command in COMMANDS.items()]
-    chat.say("\n".join([*lines, KEYS]))
+    return "\n".join([*lines, KEYS])
 
 
 async def _use(chat: Chat, rest: str) -> None:
     session = chat.session
-    if rest:
-        preview = session.preview(rest)
+    name, _, model = rest.partition(" ")
+    if name:
+        preview = session.preview(name, model or None)
     else:
         backends = session.backends()
         at = next((at for at, one in enumerate(backends) if one.name == session.backend), 0)
@@ -59,9 +64,15 @@ async def _use(chat: Chat, rest: str) -> None:
         chosen = await chat.choose(Menu(title, rows, at))
         if chosen is None:
             return
-        rest, preview = backends[chosen].name, backends[chosen].preview
-    session.use(rest)
-    chat.say(f"{rest} answers next" + (f"; thoughts there: {preview}" if preview else ""))
+        name, preview = backends[chosen].name, backends[chosen].preview
+    session.use(name, model or None)
+    if not session.model:
+        chat.fill(f"/use {name} ")
+        raise Misuse(f"{name} names no model in the configuration: write one behind it")
+    chat.say(
+        f"{' · '.join(part for part in (name, model) if part)} answers next"
+        + (f"; thoughts there: {preview}" if preview else "")
+    )
 
 
 async def _thinking(chat: Chat, rest: str) -> None:
@@ -214,7 +225,7 @@ async def _quit(chat: Chat, _rest: str) -> None:
 
 COMMANDS: dict[str, Command] = {
     "help": Command("", "this", _help),
-    "use": Command("[NAME]", "who answers next, with what would be readable there", _use),
+    "use": Command("[NAME [MODEL]]", "who answers next, with what would be readable there", _use),
     "thinking": Command("[HOW]", "auto, on, off, an effort, or a number of tokens", _thinking),
     "tools": Command("[on|off]", "which tools the model may call", _tools),
     "show": Command("", "who said what, and whose the seals are", _show),

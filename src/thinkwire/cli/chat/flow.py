@@ -7,7 +7,9 @@ for each of its characters however long it gets. A line is pieces of text, each 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import TypeAlias, overload
 
 Line: TypeAlias = "list[tuple[str, str]]"
@@ -178,3 +180,24 @@ def flowed(text: str, flow: Flow) -> Flow:
     """The flow with a whole text in it."""
     flow.feed(text)
     return flow
+
+
+class Stack(Sequence[Line]):
+    """Lines of several parts, one under the other, as they are now. Nothing is copied."""
+
+    def __init__(self, parts: Sequence[Sequence[Line]]) -> None:
+        self._parts = parts
+        self._ends = list(accumulate(map(len, parts)))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, at: int) -> Line: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Line]: ...
+    def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        part = bisect_right(self._ends, at)
+        return self._parts[part][at - (self._ends[part - 1] if part else 0)]

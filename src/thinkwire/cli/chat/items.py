@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from thinkwire.cli.chat.clean import Cleaner, clean, clean_line
-from thinkwire.cli.chat.flow import Flow, Line, Measure, flowed
+from thinkwire.cli.chat.flow import Flow, Line, Measure, Stack, flowed
 from thinkwire.cli.terminal import fit
 
 Lines = Sequence[Line]
@@ -156,7 +156,7 @@ class Thought(Growing):
 
     def lines(self, width: int) -> Lines:
         head: Line = [("class:thought-head", fit(self._head(), width))]
-        return [head, *self.flow(width)] if self.open and not self.empty else [head]
+        return Stack([[head], self.flow(width)]) if self.open and not self.empty else [head]
 
     def _head(self) -> str:
         if self.live:
@@ -200,7 +200,7 @@ class ToolRun(Item):
         self.become("running")
 
     def answered(self, result: str, is_error: bool) -> None:
-        self._result = clean(result)
+        self._result = clean(result).strip("\n")
         self.become("failed" if is_error else "done")
 
     def become(self, state: ToolState) -> None:
@@ -222,7 +222,7 @@ class ToolRun(Item):
         edge = ("class:thought-edge", "  │ ")
         if self.open:
             return list(flowed(self._result, Flow(width, self._measure, style="class:dim", first=edge, rest=edge)))
-        first, _, rest = self._result.strip("\n").partition("\n")
+        first, _, rest = self._result.partition("\n")
         more = f" … {count(rest.count(chr(10)) + 1, 'more line')}" if rest else ""
         room = width - len(edge[1]) - len(more)
         return [[edge, ("class:dim", fit(first, max(room, 8))), ("class:dim", more)]]

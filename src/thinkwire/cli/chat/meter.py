@@ -44,7 +44,7 @@ class Meter:
             case agent.ToolCallStart(name=name):
                 self._become(f"calling {clean_line(name)}", now)
             case agent.ToolCall(name=name):
-                self._become(f"running {clean_line(name)}", now)
+                self.running(name, now)
             case agent.ToolResult():
                 self._become("waiting", now)
             case agent.UsageUpdate(usage=usage):
@@ -61,6 +61,10 @@ class Meter:
     def asking(self, now: float) -> None:
         """The user is asked something."""
         self._become("your turn", now)
+
+    def running(self, name: str, now: float) -> None:
+        """A tool is."""
+        self._become(f"running {clean_line(name)}", now)
 
     def idle(self) -> None:
         self._state = ""

@@ -92,9 +92,9 @@ class Screen:
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
-        with contextlib.suppress(NotImplementedError):  # Windows
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self._leave)
+        for name in ("SIGTERM", "SIGHUP"):
+            with contextlib.suppress(NotImplementedError, AttributeError):  # Windows has neither
+                loop.add_signal_handler(getattr(signal, name), self._leave)
         ticking = loop.create_task(self._tick())
         try:
             with contextlib.suppress(EOFError):  # the terminal is gone
@@ -102,6 +102,8 @@ class Screen:
         finally:
             ticking.cancel()
             await self.chat.stop()
+        if self.chat.broken is not None:
+            raise self.chat.broken
 
     def print_transcript(self) -> None:
         """What was said in this run, for the terminal's own memory."""

@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 
 from thinkwire.agent import Abort, AgentEvent, Client, Specification, StreamingOptions, ThinkingConfig
 from thinkwire.agent.options import Approve
-from thinkwire.agent.store import Entry, Summary
+from thinkwire.agent.store import Entry, Facts, Summary
 from thinkwire.cli.chat.places import Place
 from thinkwire.cli.chat.tools import Tools
 from thinkwire.faults import Misuse
@@ -39,6 +39,7 @@ class Session:
         self.thinking = "auto"
         self.system: str | None = None
         self.backend, self.model = client.choose()
+        self._wish: str | None = None  # a model of the user's choice
         self._place = place
         self._abort: Abort | None = None
 
@@ -50,6 +51,8 @@ class Session:
 
     async def ask(self, prompt: str | None, approve: Approve | None) -> AsyncGenerator[AgentEvent, None]:
         """The next answer, or without a prompt one more for where the conversation stands."""
+        if not self.model:
+            raise Misuse(f"{self.backend} names no model in the configuration: /use {self.backend} MODEL, or --model")
         self._abort = Abort()
         options = StreamingOptions(abort=self._abort, events="blocks", approve=approve)
         try:
@@ -68,16 +71,19 @@ class Session:
         if self._abort is not None:
             self._abort.abort()
 
-    def _specification(self, backend: str | None = None) -> Specification:
-        name = backend or self.backend
-        return Specification(backend=name, thinking=self._thinking(name), system=self.system)
+    def _specification(self) -> Specification:
+        return self._specified(self.backend, self._wish)
 
-    def _thinking(self, backend: str) -> ThinkingConfig | None:
+    def _specified(self, backend: str, model: str | None) -> Specification:
+        thinking = self._thinking(backend, model)
+        return Specification(backend=backend, model=model, thinking=thinking, system=self.system)
+
+    def _thinking(self, backend: str, model: str | None = None) -> ThinkingConfig | None:
         """`auto` asks whoever can think to do so: some do not, or do not show it, unless they are asked."""
         match self.thinking:
             case "auto":
-                _, model = self.client.choose(Specification(backend=backend))
-                able = self._place.thinks or self.client.supports_extended_thinking(model, backend)
+                _, asked = self.client.choose(Specification(backend=backend, model=model))
+                able = self._place.thinks or self.client.supports_extended_thinking(asked, backend)
                 return ThinkingConfig(type="adaptive") if able else None
             case "on":
                 return ThinkingConfig(type="enabled")
@@ -96,20 +102,21 @@ class Session:
 
     # ---- switching -----------------------------------------------------------------------------------------------
 
-    def use(self, backend: str) -> None:
-        """Raises `Misuse` if there is no such backend."""
-        self.backend, self.model = self.client.choose(Specification(backend=backend))
+    def use(self, backend: str, model: str | None = None) -> None:
+        """Without a model it is the one that the configuration names. Raises `Misuse` if there is no such backend."""
+        self.backend, self.model = self.client.choose(Specification(backend=backend, model=model))
+        self._wish = model
 
     def backends(self) -> list[Backend]:
         """`model` is empty where it has the name of the backend."""
         listed = self.client.backends()
         return [Backend(one.name, "" if one.model == one.name else one.model, self.preview(one.name)) for one in listed]
 
-    def preview(self, backend: str) -> str:
+    def preview(self, backend: str, model: str | None = None) -> str:
         """In words what of the thoughts would be readable there. Empty if there are none."""
         if self.conversation is None:
             return ""
-        wish = self._specification(backend)
+        wish = self._specified(backend, model)
         if self._place.preflight is not None:
             wire, body = self.client.draft(self.conversation, wish)
             told = self._place.preflight(backend, wire, body)
@@ -131,9 +138,10 @@ class Session:
         """Goes on there: with who answered last, if there is such a backend still. Raises `Misuse`."""
         entries = self.client.conversations.entries(conversation)
         self.conversation = conversation
-        last = next((entry.facts.backend for entry in reversed(entries) if entry.facts.backend), "")
-        if last in {one.name for one in self.client.backends()}:
-            self.use(last)
+        last = next((entry.facts for entry in reversed(entries) if entry.facts.backend), Facts())
+        configured = {one.name: one.model for one in self.client.backends()}
+        if last.backend in configured:
+            self.use(last.backend, None if configured[last.backend] else last.model)
         return entries
 
     def latest(self) -> str:

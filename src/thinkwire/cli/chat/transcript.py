@@ -6,14 +6,13 @@ and no clock in here; `now` is seconds of whatever clock the caller has.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from thinkwire.agent import events as agent
 from thinkwire.agent.events import AgentEvent
 from thinkwire.agent.store import Entry
-from thinkwire.cli.chat.flow import Line, Measure
+from thinkwire.cli.chat.flow import Measure, Stack
 from thinkwire.cli.chat.items import Answer, Item, Prompt, Remark, RemarkKind, Thought, ToolRun
 from thinkwire.cli.terminal import columns
 from thinkwire.model import Block, Media, Reasoning, Text, ToolResult, ToolUse
@@ -109,9 +108,9 @@ class Transcript:
 
     # ---- what goes out -------------------------------------------------------------------------------------------
 
-    def view(self, width: int) -> View:
+    def view(self, width: int) -> Stack:
         """All lines, as they are now."""
-        return View([item.lines(width) for item in self.items])
+        return Stack([item.lines(width) for item in self.items])
 
     def toggle_last(self) -> Item | None:
         """Opens or closes the newest thought or call, and gives it."""
@@ -234,23 +233,3 @@ _ON: dict[type, Callable[[Transcript, Any, float], None]] = {
     agent.Finished: Transcript._finished,
     agent.Failed: Transcript._failed,
 }
-
-
-class View:
-    """Lines by their number, over the items they belong to."""
-
-    def __init__(self, parts: list[Any]) -> None:
-        self._parts = parts
-        self._ends: list[int] = []
-        end = 0
-        for part in parts:
-            end += len(part)
-            self._ends.append(end)
-
-    def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    def __getitem__(self, at: int) -> Line:
-        part = bisect_right(self._ends, at)
-        line: Line = self._parts[part][at - (self._ends[part - 1] if part else 0)]
-        return line
