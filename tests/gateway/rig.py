@@ -179,7 +179,7 @@ def running(loop: Loop, backends: dict[str, Backend], limits: Limits = LIMITS, *
 
 
 async def _closed(gateway: Gateway) -> None:
-    gateway.pool.close()
+    await gateway.close()
     await asyncio.sleep(0.01)  # until the transports have closed
 
 

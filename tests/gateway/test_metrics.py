@@ -41,6 +41,14 @@ def test_a_request_is_counted() -> None:
     assert "thinkwire_upstream_connections 2" in text
 
 
+def test_what_came_of_the_ledger_s_store_is_counted() -> None:
+    metrics = Metrics()
+    metrics.count_stored("found", 3)
+    metrics.count_stored("absent", 0)
+    metrics.count_stored("found", 2)
+    assert 'thinkwire_ledger_store_total{outcome="found"} 5' in lines(metrics)
+
+
 def test_an_unknown_count_is_not_zero() -> None:
     metrics = Metrics()
     metrics.observe(record(usage=Usage(input=10)))

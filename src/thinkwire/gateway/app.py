@@ -19,6 +19,7 @@ from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
 from thinkwire.gateway.faces import Route, find_route
 from thinkwire.gateway.handover import Conversations
+from thinkwire.gateway.ledger_store import open_backing
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switches, session_of
@@ -48,7 +49,8 @@ class Gateway:
         self.switches = Switches() if switches is None else switches
         self.draining = False
         self._settings = settings
-        self._ledger = Ledger()
+        self.backing = open_backing(settings)
+        self._ledger = Ledger(settings.ledger.entries, settings.ledger.bytes, self.backing)
         self.apply()
         self.pool = Pool(settings.limits.connect)
         self.conversations = Conversations()
@@ -63,6 +65,19 @@ class Gateway:
         """Ends every open request with an error in its own wire. For the end of the time that they were given."""
         for exchange in list(self._exchanges):
             exchange.shut_down()
+
+    async def close(self) -> None:
+        """When all requests are over."""
+        self.pool.close()
+        if self.backing is not None:
+            await self.backing.close()
+
+    def ledger(self) -> dict[str, Any]:
+        """What remembers, and whether it can be asked now."""
+        backing = self.backing
+        if backing is None:
+            return {"store": "memory", "available": True}
+        return {"store": backing.name, "available": backing.available}
 
     @property
     def open(self) -> int:
@@ -85,7 +100,7 @@ class Gateway:
         while True:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
-                self.pool.close()
+                await self.close()
             await send({"type": message["type"] + ".complete"})
             if message["type"] == "lifespan.shutdown":
                 return

@@ -30,6 +30,7 @@ from thinkwire.faults import Fault
 from thinkwire.gateway.asking import Headers, read_credentials
 from thinkwire.gateway.foresight import as_data, foresee
 from thinkwire.gateway.handover import Conversations, hand_over
+from thinkwire.gateway.recalling import ask_ledger
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switch, Switches
 from thinkwire.names import is_loopback
@@ -70,6 +71,7 @@ class Controlled(Protocol):
 
     @property
     def open(self) -> int: ...
+    def ledger(self) -> dict[str, Any]: ...
     def apply(self, settings: Settings | None = None) -> None: ...
     def admits(self, credentials: tuple[tuple[bytes, bytes], ...]) -> bool: ...
 
@@ -128,7 +130,10 @@ class Control:
         if answer is None:
             long = scope["path"] == PREFLIGHT
             body = await _read_body(receive, self._gateway.setup.limits.body if long else BODY)
-            answer = self._foresee(scope, body) if long else await self._handed_over(scope, body, receive)
+            if long:
+                answer = await ask_ledger(self._gateway.setup.ledger, lambda: self._foresee(scope, body))
+            else:
+                answer = await self._handed_over(scope, body, receive)
             answer = answer or self._answer(scope["method"], scope["path"], body)
         head = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
         head.append((b"cache-control", b"no-store"))
@@ -297,6 +302,7 @@ class Control:
             "backend": self._active(),
             "switched": gateway.switches.state.backend is not None,
             "mode": self._mode(),
+            "ledger": gateway.ledger(),
             "sessions": gateway.switches.state.sessions,
             "backends": {
                 name: {"wire": backend.wire, "host": backend.host, "model": backend.model}

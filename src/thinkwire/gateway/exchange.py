@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from thinkwire import limits
@@ -69,6 +70,7 @@ class Exchange:
         self._setup = setup
         self._targets = targets
         self._target = 0
+        self._recalled: set[bytes] = set()  # what the ledger's store was asked for
         self._tries = 0  # of this target
         self._was_repaired = False
         self._loop = asyncio.get_running_loop()
@@ -105,14 +107,39 @@ class Exchange:
         self._status = 0
         self._headers = []
         self._last_in = self._loop.time()
+        ledger = self._setup.ledger
+        with ledger.asking(self._last_in) as question:
+            planned = self._planned(name)
+        if not self._recalled.issuperset(question.unknown):
+            self._recalled.update(question.unknown)
+            ledger.recall(question, partial(self._after_recall, name, planned))
+        else:
+            self._send(name, planned)
+
+    def _planned(self, name: str) -> Plan | WireFault:
         try:
-            self._plan = make_plan(self._ask, self._setup.targets[name], self._setup)
+            return make_plan(self._ask, self._setup.targets[name], self._setup)
         except WireFault as fault:
-            self._refuse(fault)
+            return fault
+
+    def _after_recall(self, name: str, planned: Plan | WireFault, anew: bool | None) -> None:
+        """The plan is made anew if the store knew something that it asked for."""
+        if self.done:
             return
+        if anew:
+            planned = self._planned(name)
+        elif anew is None and isinstance(planned, Plan):
+            planned.notices.append(Notice("ledger_unavailable"))
+        self._send(name, planned)
+
+    def _send(self, name: str, planned: Plan | WireFault) -> None:
+        if isinstance(planned, WireFault):
+            self._refuse(planned)
+            return
+        self._plan = planned
         self._record.backend = name
-        self._record.model = self._plan.model
-        self._call = self._owner.pool.call(self._plan.place, self._plan.request, self)
+        self._record.model = planned.model
+        self._call = self._owner.pool.call(planned.place, planned.request, self)
 
     def _again(self, fault: Fault) -> bool:
         """Whether another attempt is made, here or at the next backend."""
@@ -305,6 +332,10 @@ class Exchange:
         """The body as it came, once it was seen to be a reply."""
         if self._ask.route.operation == "generate":
             events, _ = find_wire(plan.target.wire).decode_reply(body, Notices())
+            witness = plan.witness(self._ask)
+            if witness is not None:
+                witness.see(events)
+                witness.close()
             ending = ending_of(events)
             if isinstance(ending, Failed):
                 raise as_reply_fault(ending)
@@ -340,7 +371,8 @@ class Exchange:
             return
         self._record.status = status
         self._record.bytes_out = len(body)
-        self._writer.answer(status, [_JSON, *self._reply_headers()], body)
+        answer = partial(self._writer.answer, status, [_JSON, *self._reply_headers()], body)
+        self._setup.ledger.settled(answer)
         self._close(end)
 
     def _reply_headers(self) -> list[Header]:
@@ -360,7 +392,7 @@ class Exchange:
     # ---- ends ----------------------------------------------------------------------------------------------------
 
     def _finish(self, body: bytes, end: str) -> None:
-        self._writer.end(body)
+        self._setup.ledger.settled(partial(self._writer.end, body))
         self._close(end)
 
     def client_gone(self) -> None:

@@ -55,7 +55,11 @@ ATTEMPTS = Family("thinkwire_upstream_attempts_total", "counter", "Requests made
 RETRIES = Family("thinkwire_upstream_retries_total", "counter", "Those of them that were not the first.")
 OPEN = Family("thinkwire_open_requests", "gauge", "Requests that are open now.")
 CONNECTIONS = Family("thinkwire_upstream_connections", "gauge", "Connections to backends.")
-FAMILIES = (REQUESTS, FIRST, GAP, SECONDS, TOKENS, UNCOUNTED, BYTES, NOTICES, ATTEMPTS, RETRIES, OPEN, CONNECTIONS)
+STORE = Family("thinkwire_ledger_store_total", "counter", "Entries asked of the ledger's store or given to it.")
+FAMILIES = (
+    *(REQUESTS, FIRST, GAP, SECONDS, TOKENS, UNCOUNTED, BYTES, NOTICES, ATTEMPTS, RETRIES, STORE),
+    *(OPEN, CONNECTIONS),
+)
 
 
 class Cells:
@@ -149,6 +153,10 @@ class Metrics:
             add((ATTEMPTS.name, labels[1:2]), record.attempts)
             add((RETRIES.name, labels[1:2]), record.attempts - 1)
         self.sample()
+
+    def count_stored(self, outcome: str, entries: int) -> None:
+        """What came of entries that the ledger's store was asked for, or was given."""
+        self._cells.add((STORE.name, (("outcome", outcome),)), entries)
 
     def _count_tokens(self, record: Record, labels: Labels) -> None:
         for kind in ("input", "output", "reasoning", "cache_read", "cache_write"):

@@ -19,9 +19,9 @@ from thinkwire.gateway.history import Past, must_be_read
 from thinkwire.gateway.relay import Gathering, Passing, Relay
 from thinkwire.gateway.setup import Setup
 from thinkwire.model import Notice
-from thinkwire.provenance.attribution import Attribution, is_needed
+from thinkwire.provenance.attribution import NATIVE, Attribution, is_needed
 from thinkwire.provenance.carrier import Carrier
-from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording
+from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording, Witness
 from thinkwire.tool_offer import Offer
 from thinkwire.upstream.backend import PASSTHROUGH
 from thinkwire.upstream.pool import Place
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
-            return Passing(self.target.wire)
+            return Passing(self.target.wire, self.witness(ask))
         translator = StreamTranslator(
             source=self.target.wire,
             target=ask.route.wire,
@@ -89,6 +89,12 @@ class Plan(NamedTuple):
             passage=self._passage(ask)._replace(folded=True),
         )
 
+    def witness(self, ask: Ask) -> Witness | None:
+        """Who notes the seals of a reply that passes through as it comes, if they are not those of the face itself."""
+        if self.ledger is None or self.trust in NATIVE.get(ask.route.wire, ()):
+            return None
+        return Witness(self.ledger, ask.tenant, self.trust)
+
     def _passage(self, ask: Ask) -> Passage:
         attribution = None
         if self.carrier is not None and is_needed(self.trust, ask.route.wire):
@@ -111,18 +117,19 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     place = Place(target.host, target.port, target.tls, key)
     as_it_is = same and model == ask.model and stream == ask.stream and not reading.marked and not ask.route.array
     if as_it_is and not must_be_read(ask, target, setup):
-        return _passing(ask, target, place, head, model)
+        return _passing(ask, target, setup, place, head, model)
     try:
         return _converting(ask, target, setup, place, head, model, stream)
     except WireFault as fault:
         if as_it_is and fault.code not in _READ_AND_REFUSED:
-            return _passing(ask, target, place, head, model)  # what cannot be read is the backend's to judge
+            return _passing(ask, target, setup, place, head, model)  # what cannot be read is the backend's to judge
         raise
 
 
-def _passing(ask: Ask, target: Target, place: Place, head: bytes, model: str) -> Plan:
-    request = target.request(head, ask.body)
-    return Plan(target, place, request, ask.stream, True, model, None, target.read(model).markup, Offer(), [])
+def _passing(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str) -> Plan:
+    request, reading = target.request(head, ask.body), target.read(model)
+    plan = Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
+    return plan._replace(trust=reading.trust, ledger=setup.ledger)
 
 
 def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str, stream: bool) -> Plan:

@@ -13,10 +13,9 @@ from thinkwire.upstream.target import Target
 
 
 class Setup:
-    """Never changes; a reload makes a new one, which goes on with the ledger."""
+    """Never changes; a reload makes a new one, which goes on with what is remembered."""
 
     def __init__(self, settings: Settings, ledger: Ledger) -> None:
-        self.ledger = ledger
         self.settings = settings
         self.limits = settings.limits
         self.routes = Routes(settings)
@@ -32,4 +31,5 @@ class Setup:
         self.secret = settings.thinking.secret.encode() or secret_of_this_machine()
         self.carrier = lru_cache(maxsize=1024)(partial(Carrier, self.secret))
         """By caller."""
+        self.ledger = ledger.under(self.secret)
         self.keys = [key.encode() for key in settings.server.keys]
