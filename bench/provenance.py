@@ -17,6 +17,7 @@ from thinkwire.gateway.relay import Passing
 from thinkwire.model import Reasoning, Seal
 from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import Ledger, Witness
+from thinkwire.provenance.weaving import Led, Placed
 
 ME = b"sk-me"
 BUDGET = 20.0
@@ -58,7 +59,7 @@ class _Sink:
 
 
 def ledger_work(ledger: Ledger, times: int) -> dict[str, tuple[Callable[[], object], int]]:
-    thought = [Reasoning("Let me look at the file first. " * 40, sealed(500))]
+    thought = Led((Placed(Reasoning("Let me look at the file first. " * 40, sealed(500)), 0, 0),), None)
     calls = [f"call_{n:06}" for n in range(times)]
     seals = [f"{n}{'x' * 500}" for n in range(times)]
 
@@ -111,7 +112,7 @@ def passed(wire: str, stream: list[bytes], watched: bool) -> None:
 def flat_memory(touches: int) -> None:
     """A touch is a seal noted, a call kept, or one of them asked for; every one of them is new."""
     ledger = Ledger(entries=10_000, size=16 * 1024 * 1024)
-    thought = [Reasoning("why", Seal("signature", "S" * 100))]
+    thought = Led((Placed(Reasoning("why", Seal("signature", "S" * 100)), 0, 0),), None)
     rows = []
     tracemalloc.start()
     marks = [touches // 100, touches // 10, touches // 2, touches]

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.gateway.rig import Asked, Client, Loop, Running, Script, Upstream, running, whole
 
 from thinkwire.configuration.settings import Thinking
@@ -331,6 +332,45 @@ def test_strict_refuses_what_would_be_lost_by_a_switch(loop: Loop, stack: ExitSt
     assert status == 400
     assert "seal_withheld" in told["error"]["message"]
     assert not rig.up["other"].asked
+
+
+def said(signature: str) -> dict[str, Any]:
+    return {**ANSWER, "content": [thinking("why", signature), {"type": "text", "text": signature}]}
+
+
+def taken(rig: Rig, *contents: Any) -> list[Any]:
+    """One more turn, and the conversation with it."""
+    status, _, told = rig.ask(history(*contents))
+    assert status == 200
+    return [*contents, told["content"], "more"]
+
+
+@pytest.mark.parametrize("native", ["claude", ""], ids=["one is native", "neither is"])
+def test_a_restart_changes_nothing(loop: Loop, stack: ExitStack, native: str) -> None:
+    """D4, K3: between two backends of one wire, with nothing remembered."""
+    backends: dict[str, dict[str, Any]] = {"a": {"trust": native}, "b": {}}
+
+    rig = Rig(loop, stack, backends, thinking=Thinking(secret="s"))
+    rig.up["a"].script, rig.up["b"].script = replies((200, said("sigA"))), replies((200, said("sigB")))
+    so_far = taken(rig, "q")
+    rig.put("backend", {"backend": "b"})
+    so_far = taken(rig, *so_far)
+    ports = {name: Backend(wire="anthropic", base_url=f"http://127.0.0.1:{up.port}") for name, up in rig.up.items()}
+    ports["a"] = replace(ports["a"], trust=native)
+    with running(loop, ports, thinking=Thinking(secret="s")) as again:
+        client = Client(again.port)
+        for name, own, other in (("a", "sigA", "sigB"), ("b", "sigB", "sigA"), ("a", "sigA", "sigB")):
+            client.post("/v1/messages", {**history(*so_far), "model": name})
+            assert client.reply()[0] == 200
+            signatures = [block["signature"] for block in blocks(rig.seen(name)) if "signature" in block]
+            assert own in signatures
+            assert other not in signatures
+        client.close()
+
+
+def blocks(body: dict[str, Any]) -> list[dict[str, Any]]:
+    contents = [message["content"] for message in body["messages"]]
+    return [block for content in contents if isinstance(content, list) for block in content]
 
 
 # ---- clients that keep nothing but the ids of calls -----------------------------------------------------------------

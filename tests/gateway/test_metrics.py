@@ -117,7 +117,7 @@ def test_who_takes_a_dead_workers_place_goes_on_counting(tmp_path: Path) -> None
 def test_cells_are_bounded() -> None:
     cells = Cells()
     for number in range(SERIES + 3):
-        cells.add((str(number), ()))
+        cells.set((str(number), ()), 1.0)
     assert len(list(cells.items())) == SERIES
 
 

@@ -24,24 +24,32 @@ from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.ledger import Ledger, Recording, Witness
 from thinkwire.provenance.projection import Standpoint, project
 from thinkwire.provenance.restoration import Restoration
+from thinkwire.provenance.weaving import Led, Placed
 
 ME, YOU = b"me", b"you"
-THOUGHT = Reasoning("why", Seal("signature", "S", origin="claude"))
+SIGNED = Reasoning("why", Seal("signature", "S", origin="claude"))
+
+
+def led(*thoughts: Reasoning, seal: Seal | None = None) -> Led:
+    return Led(tuple(Placed(thought, 0, 0) for thought in thoughts), seal)
+
+
+THOUGHT = led(SIGNED)
 
 
 def test_one_caller_does_not_find_what_another_was_told() -> None:
     ledger = Ledger()
-    ledger.keep(ME, "call_1", [THOUGHT])
-    assert ledger.find(ME, "call_1") == (THOUGHT,)
-    assert ledger.find(YOU, "call_1") == ledger.find(ME, "call_2") == ()
+    ledger.keep(ME, "call_1", THOUGHT)
+    assert ledger.find(ME, "call_1") == THOUGHT
+    assert ledger.find(YOU, "call_1") is ledger.find(ME, "call_2") is None
 
 
 def test_the_least_recently_used_goes_first() -> None:
     ledger = Ledger(entries=2)
     for call in ("a", "b"):
-        ledger.keep(ME, call, [THOUGHT])
+        ledger.keep(ME, call, THOUGHT)
     ledger.find(ME, "a")
-    ledger.keep(ME, "c", [THOUGHT])
+    ledger.keep(ME, "c", THOUGHT)
     assert ledger.find(ME, "a") and ledger.find(ME, "c")
     assert not ledger.find(ME, "b")
 
@@ -49,11 +57,11 @@ def test_the_least_recently_used_goes_first() -> None:
 def test_it_is_bounded_by_what_it_holds() -> None:
     ledger = Ledger(size=35_000)
     for n in range(50):
-        ledger.keep(ME, str(n), [Reasoning("x" * 10_000)])
+        ledger.keep(ME, str(n), led(Reasoning("x" * 10_000)))
     assert len(ledger.recent) == 3
-    ledger.keep(ME, "49", [Reasoning("x" * 10_000)])
+    ledger.keep(ME, "49", led(Reasoning("x" * 10_000)))
     assert len(ledger.recent) == 3
-    ledger.keep(ME, "too large", [Reasoning("x" * 40_000)])
+    ledger.keep(ME, "too large", led(Reasoning("x" * 40_000)))
     assert len(ledger.recent) == 0
     assert not ledger.find(ME, "too large")
 
@@ -65,7 +73,7 @@ def test_a_hundred_thousand_touches_leave_memory_flat() -> None:
     def touch(first: int) -> None:
         for n in range(first, first + 12_500):
             ledger.note_seals(ME, "claude", [f"seal {n}"])
-            ledger.keep(ME, f"call_{n}", [THOUGHT])
+            ledger.keep(ME, f"call_{n}", THOUGHT)
             ledger.origin_of(ME, f"seal {n - 500}")
             ledger.find(YOU, f"call_{n}")
 
@@ -111,26 +119,24 @@ def test_a_call_keeps_its_own_seal_and_those_of_its_thoughts() -> None:
         *(Opened("thought"), ThoughtDelta("two"), Sealed(Seal("signature", "S3"), whole=True), Closed(), late),
         *(ToolOpened("c1", "f", seal=Seal("thought_signature", "C")), Closed(), ToolOpened("c2", "f"), Closed()),
     )
-    assert ledger.find(ME, "c1") == (
-        Reasoning("one", Seal("signature", "S1", origin="here"), origin="here"),
-        Reasoning("two", Seal("signature", "S3", origin="here"), origin="here"),
-    )
-    assert ledger.seal_of(ME, "c1") == Seal("thought_signature", "C", origin="here")
-    assert ledger.find(ME, "c2") == () and ledger.seal_of(ME, "c2") is None
+    one = Reasoning("one", Seal("signature", "S1", origin="here"), origin="here")
+    two = Reasoning("two", Seal("signature", "S3", origin="here"), origin="here")
+    seal = Seal("thought_signature", "C", origin="here")
+    assert ledger.find(ME, "c1") == Led((Placed(one, 0, 0), Placed(two, 1, 0)), seal), "the second behind a character"
+    assert ledger.find(ME, "c2") == led(), "seen, with nothing in front"
 
 
 def test_a_call_without_a_thought_keeps_its_seal() -> None:
     ledger = Ledger()
     recorded(ledger, ToolOpened("c1", "f", seal=Seal("thought_signature", "C")), Closed())
-    assert ledger.find(ME, "c1") == ()
-    assert ledger.seal_of(ME, "c1") == Seal("thought_signature", "C", origin="here")
+    assert ledger.find(ME, "c1") == led(seal=Seal("thought_signature", "C", origin="here"))
 
 
 def test_a_thought_beyond_the_bound_is_not_kept_in_part() -> None:
     ledger = Ledger()
     long = [ThoughtDelta("x" * 1000)] * 1100
     recorded(ledger, Opened("thought"), *long, Closed(), ToolOpened("c1", "f"), Closed())
-    assert ledger.find(ME, "c1") == () and len(ledger.recent) == 0
+    assert ledger.find(ME, "c1") is None and len(ledger.recent) == 0
 
 
 def witnessed(*events: Event) -> dict[str, str]:

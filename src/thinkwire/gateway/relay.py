@@ -49,6 +49,7 @@ class Passing:
         self._wire = wire
         self._watch = None if witness is None else Watch(wire, witness)
         self._boundary = boundary_of(wire)
+        self._whole = self._boundary.feed
         self._tail: deque[bytes] = deque(maxlen=_TAIL)
         self.ending: Ending | None = None
         self.complete = False  # not looked at before the end
@@ -61,7 +62,7 @@ class Passing:
         if self.ending is not None:
             return b""
         try:
-            data = self._boundary.feed(data)
+            data = self._whole(data)
         except WireFault as fault:
             return self.fail(fault)
         if data:

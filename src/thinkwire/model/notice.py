@@ -110,4 +110,4 @@ class Notices:
         return len(self._seen) + bool(self._more)
 
     def as_list(self) -> list[Notice]:
-        return list(self)
+        return list(self) if self._seen else []

@@ -35,10 +35,12 @@ from thinkwire.model import (
     Seal,
     Sealed,
     SealKind,
+    TextDelta,
     ThoughtDelta,
     ToolOpened,
 )
 from thinkwire.provenance.recent import Recent
+from thinkwire.provenance.weaving import Led, Placed
 
 ENTRIES = 100_000
 SIZE = 64 * 1024 * 1024
@@ -100,6 +102,8 @@ class _Thought(msgspec.Struct, frozen=True, array_like=True):
     visible: bool
     item_id: str | None
     origin: str
+    characters: int
+    calls: int
 
 
 class _Seal(msgspec.Struct, frozen=True, array_like=True):
@@ -145,24 +149,18 @@ class Ledger:
 
     # ---- calls ---------------------------------------------------------------------------------------------------
 
-    def keep(self, tenant: bytes, call_id: str, thoughts: Sequence[Reasoning], seal: Seal | None = None) -> None:
-        """What stood in front of a call, and the seal of the call itself."""
-        call = _Call([_written_thought(one) for one in thoughts], _written_seal(seal))
+    def keep(self, tenant: bytes, call_id: str, led: Led) -> None:
+        """What led to a call, be it nothing."""
+        call = _Call(list(map(_written_thought, led.thoughts)), _written_seal(led.seal))
         self._put(self._key(tenant, "call", call_id), _encode(call))
 
-    def find(self, tenant: bytes, call_id: str) -> tuple[Reasoning, ...]:
-        """What stood in front of a call."""
-        call = self._call(tenant, call_id)
-        return () if call is None else tuple(map(_read_thought, call.thoughts))
-
-    def seal_of(self, tenant: bytes, call_id: str) -> Seal | None:
-        """The seal that a call came with."""
-        call = self._call(tenant, call_id)
-        return None if call is None else _read_seal(call.seal)
-
-    def _call(self, tenant: bytes, call_id: str) -> _Call | None:
+    def find(self, tenant: bytes, call_id: str) -> Led | None:
+        """What led to a call; None if we did not see it."""
         found = self._get(self._key(tenant, "call", call_id))
-        return None if found is None else _decode_call(found)
+        if found is None:
+            return None
+        call = _decode_call(found)
+        return Led(tuple(map(_read_thought, call.thoughts)), _read_seal(call.seal))
 
     # ---- seals ---------------------------------------------------------------------------------------------------
 
@@ -284,13 +282,16 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _written_thought(thought: Reasoning) -> _Thought:
-    return _Thought(_bytes(thought.text), _written_seal(thought.seal), thought.visible, thought.item_id, thought.origin)
+def _written_thought(placed: Placed) -> _Thought:
+    one = placed.thought
+    text, seal = _bytes(one.text), _written_seal(one.seal)
+    return _Thought(text, seal, one.visible, one.item_id, one.origin, placed.characters, placed.calls)
 
 
-def _read_thought(thought: _Thought) -> Reasoning:
-    seal = _read_seal(thought.seal)
-    return Reasoning(_text(thought.text), seal, thought.visible, item_id=thought.item_id, origin=thought.origin)
+def _read_thought(one: _Thought) -> Placed:
+    seal = _read_seal(one.seal)
+    thought = Reasoning(_text(one.text), seal, one.visible, item_id=one.item_id, origin=one.origin)
+    return Placed(thought, one.characters, one.calls)
 
 
 def _written_seal(seal: Seal | None) -> _Seal | None:
@@ -311,17 +312,21 @@ class Recording:
         self._ledger = ledger
         self._tenant = tenant
         self._trust = trust
-        self._thoughts: list[Reasoning] = []
+        self._thoughts: list[Placed] = []
         self._places: list[int] = []  # of these thoughts, counted in blocks
         self._parts: list[str] | None = None  # of the thought that is open
         self._seal: Seal | None = None
         self._size = 0
         self._blocks = 0
+        self._characters = 0  # of text
+        self._calls = 0
 
     def see(self, events: list[Event]) -> None:
         for event in events:
             if isinstance(event, ThoughtDelta):
                 self._say(event.text)
+            elif isinstance(event, TextDelta):
+                self._characters += len(event.text)
             elif isinstance(event, Opened):
                 self._blocks += 1
                 self._parts = [] if event.kind == "thought" else None
@@ -347,18 +352,22 @@ class Recording:
         """The seal of a thought that is closed, but has led to no call yet."""
         if event.index in self._places:
             at = self._places.index(event.index)
-            self._thoughts[at] = replace(self._thoughts[at], seal=self._owned(event.seal))
+            placed = self._thoughts[at]
+            thought = replace(placed.thought, seal=self._owned(event.seal))
+            self._thoughts[at] = placed._replace(thought=thought)
 
     def _close(self) -> None:
         if self._parts is not None:
-            self._thoughts.append(Reasoning("".join(self._parts), self._seal, origin=self._trust))
+            thought = Reasoning("".join(self._parts), self._seal, origin=self._trust)
+            self._thoughts.append(Placed(thought, self._characters, self._calls))
             self._places.append(self._blocks - 1)
         self._parts = None
 
     def _call(self, event: ToolOpened) -> None:
         seal = None if event.seal is None else self._owned(event.seal)
-        if (self._thoughts or seal is not None) and self._size <= _LONGEST_THOUGHT:
-            self._ledger.keep(self._tenant, event.id, self._thoughts, seal)
+        if self._size <= _LONGEST_THOUGHT:
+            self._ledger.keep(self._tenant, event.id, Led(tuple(self._thoughts), seal))
+        self._calls += 1
         self._thoughts = []
         self._places = []
         self._size = 0

@@ -15,9 +15,16 @@ from thinkwire.provenance.ledger import Ledger
 from thinkwire.provenance.stores import backing as module
 from thinkwire.provenance.stores.backing import Backing
 from thinkwire.provenance.stores.store import StoreError
+from thinkwire.provenance.weaving import Led, Placed
 
 ME = b"me"
-WHY = (Reasoning("why"),)
+
+
+def thought(text: str) -> Led:
+    return Led((Placed(Reasoning(text), 0, 0),), None)
+
+
+WHY = thought("why")
 DEADLINE = 0.05
 
 
@@ -55,7 +62,7 @@ def test_all_that_is_asked_for_is_one_batch(rig: Rig) -> None:
         assert rig.store.given == [5]
         reader = rig.ledger()
         found = await ask_ledger(reader, lambda: [reader.find(ME, str(number)) for number in range(7)])
-        assert found == [WHY] * 5 + [()] * 2
+        assert found == [WHY] * 5 + [None] * 2
         assert rig.store.asked == [7]
         assert rig.counts == {"written": 5, "found": 5, "absent": 2}
         await rig.backing.close()
@@ -70,16 +77,16 @@ def test_what_the_store_says_counts_only_with_our_proof(rig: Rig) -> None:
     async def test() -> None:
         writer = rig.ledger()
         writer.keep(ME, "a", WHY)
-        writer.keep(ME, "b", [Reasoning("other")])
+        writer.keep(ME, "b", thought("other"))
         await settle_ledger(writer)
         first, second = rig.store.there
         rig.store.there[first] = rig.store.there[second]
         reader = rig.ledger()
-        assert await ask_ledger(reader, lambda: reader.find(ME, "a")) == ()
+        assert await ask_ledger(reader, lambda: reader.find(ME, "a")) is None
         for forged in (b"", b"short", bytes(100), rig.store.there[second][:-1]):
             rig.store.there[second] = forged
             reader = rig.ledger()
-            assert await ask_ledger(reader, lambda: reader.find(ME, "b")) == ()  # noqa: B023
+            assert await ask_ledger(reader, lambda: reader.find(ME, "b")) is None  # noqa: B023
         await rig.backing.close()
 
     run(test())
@@ -108,7 +115,7 @@ def test_a_late_answer_costs_the_deadline_and_is_there_the_next_time(rig: Rig) -
         rig.store.slow = 3 * DEADLINE
         reader = rig.ledger()
         with reader.asking() as question:
-            assert reader.find(ME, "a") == ()
+            assert reader.find(ME, "a") is None
         loop = asyncio.get_running_loop()
         began = loop.time()
         assert await recalled(reader, question) is None
@@ -223,11 +230,11 @@ def test_the_queue_is_bounded_and_the_oldest_are_given_up(rig: Rig, monkeypatch:
             ledger.keep(ME, "same", WHY)
         assert rig.counts["lost"] == 1 + 1000 + 1 - 10
         for number in range(1000):
-            ledger.keep(ME, str(number), [Reasoning("x" * 30_000)])
+            ledger.keep(ME, str(number), thought("x" * 30_000))
         rig.store.broken = False
         await rig.until(lambda: len(rig.store.there) == 3)
         reader = rig.ledger()
-        assert len((await ask_ledger(reader, lambda: reader.find(ME, "999")))[0].text) == 30_000
+        assert await ask_ledger(reader, lambda: reader.find(ME, "999")) == thought("x" * 30_000)
         await rig.backing.close()
 
     run(test())
@@ -294,7 +301,7 @@ def test_two_who_ask_at_once_are_both_told(rig: Rig) -> None:
         answers: list[bool | None] = []
         for _ in range(2):
             with reader.asking() as question:
-                assert reader.find(ME, "a") == ()
+                assert reader.find(ME, "a") is None
             reader.recall(question, answers.append)
         await rig.until(lambda: len(answers) == 2)
         assert answers == [True, True]

@@ -19,11 +19,13 @@ from thinkwire.provenance.stores.backing import Backing
 from thinkwire.provenance.stores.sqlite import SqliteStore
 from thinkwire.provenance.stores.store import Store
 from thinkwire.provenance.stores.valkey import ValkeyStore
+from thinkwire.provenance.weaving import Led, Placed
 
 ME, YOU = b"sk-me-CANARY", b"sk-you-CANARY"
 SEAL = Seal("signature", "Eq+/=\x00\ud800", origin="claude", item_id="rs_1", format="anthropic-claude-v1")
 ODD = "nul \0 half \udc00 wide 𝔘 line\r\n"
 THOUGHTS = (Reasoning("why"), Reasoning(ODD, SEAL, visible=False, item_id="i"), Reasoning("", Seal("redacted", "R")))
+LED = Led(tuple(Placed(thought, at, 2 * at) for at, thought in enumerate(THOUGHTS)), SEAL)
 
 Over = Callable[..., Ledger]
 """A process with nothing in memory yet, over the store that all of them share."""
@@ -69,21 +71,20 @@ def test_what_is_kept_is_found_as_it_was(place: object) -> None:
     async def test() -> None:
         async with processes(place) as process:
             ledger = process()
-            ledger.keep(ME, "call_1", THOUGHTS, SEAL)
+            ledger.keep(ME, "call_1", LED)
             await settle_ledger(ledger)
             reader = ledger if place is None else process()
-            assert await ask_ledger(reader, lambda: reader.find(ME, "call_1")) == THOUGHTS
-            assert reader.seal_of(ME, "call_1") == SEAL
-            assert await ask_ledger(reader, lambda: reader.find(ME, "call_2")) == ()
+            assert await ask_ledger(reader, lambda: reader.find(ME, "call_1")) == LED
+            assert await ask_ledger(reader, lambda: reader.find(ME, "call_2")) is None
 
     run(test())
 
 
 def test_memory_alone_is_gone_with_its_process() -> None:
     first, second = Ledger(secret=b"s"), Ledger(secret=b"s")
-    first.keep(ME, "c", THOUGHTS)
+    first.keep(ME, "c", LED)
     with second.asking() as question:
-        assert second.find(ME, "c") == ()
+        assert second.find(ME, "c") is None
     assert not question.unknown, "there is nobody to ask"
 
 
@@ -92,10 +93,11 @@ def test_a_large_value_comes_back_whole(place: object) -> None:
         async with processes(place) as process:
             ledger = process()
             text = "\0\ud83d é" * 200_000  # beyond 1 MB
-            ledger.keep(ME, "large", [Reasoning(text)])
+            large = Led((Placed(Reasoning(text), 7, 0),), None)
+            ledger.keep(ME, "large", large)
             await settle_ledger(ledger)
             reader = ledger if place is None else process()
-            assert await ask_ledger(reader, lambda: reader.find(ME, "large")) == (Reasoning(text),)
+            assert await ask_ledger(reader, lambda: reader.find(ME, "large")) == large
 
     run(test())
 
@@ -120,13 +122,13 @@ def test_one_caller_never_finds_what_another_was_told(place: object) -> None:
     async def test() -> None:
         async with processes(place) as process:
             ledger = process()
-            ledger.keep(ME, "mine", THOUGHTS, SEAL)
+            ledger.keep(ME, "mine", LED)
             ledger.note_seals(ME, "claude", ["SEAL"])
             ledger.mark(ME, "repaired", "conversation", b"yes")
             await settle_ledger(ledger)
             readers = [ledger, process(), process(b"another secret")]
             for reader, who in zip(readers, (YOU, YOU, ME), strict=True):
-                assert await ask_ledger(reader, lambda r=reader, w=who: r.find(w, "mine")) == ()  # type: ignore[misc]
+                assert await ask_ledger(reader, lambda r=reader, w=who: r.find(w, "mine")) is None  # type: ignore[misc]
                 assert await ask_ledger(reader, lambda r=reader, w=who: r.origin_of(w, "SEAL")) == ""  # type: ignore[misc]
                 assert await ask_ledger(reader, lambda r=reader, w=who: r.look(w, "repaired", "conversation")) is None  # type: ignore[misc]
             assert ledger.look(ME, "repaired", "onversation") is None
@@ -159,7 +161,7 @@ def test_what_is_known_is_not_asked_again(place: object) -> None:
     async def test() -> None:
         async with processes(place) as process:
             ledger = process()
-            ledger.keep(ME, "known", THOUGHTS)
+            ledger.keep(ME, "known", LED)
             with ledger.asking() as question:
                 ledger.find(ME, "known")
             assert not question.unknown
