@@ -350,10 +350,9 @@ class Exchange:
         """The body as it came, once it was seen to be a reply."""
         if self._ask.route.operation == "generate":
             events, _ = find_wire(plan.target.wire).decode_reply(body, Notices())
-            witness = plan.witness(self._ask)
-            if witness is not None:
-                witness.see(events)
-                witness.close()
+            listener = plan.listener(self._ask)
+            if listener is not None:
+                listener.whole(body)
             ending = ending_of(events)
             if isinstance(ending, Failed):
                 raise as_reply_fault(ending)
