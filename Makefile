@@ -35,9 +35,10 @@ docs: $(READY) ## write the generated docs anew
 agents: $(READY) ## run Claude Code, Codex and Gemini CLI through the gateway; needs npm and the network
 	@$(PY) tools/agents.py
 
-bench: $(READY) ## measure the converter, the agent above it, and the projection
+bench: $(READY) ## measure the converter, the agent above it, carriers, the ledger and the projection
 	@$(PY) bench/converter.py
 	@$(PY) bench/agent.py
+	@$(PY) bench/provenance.py
 	@$(PY) bench/projection.py
 
 bench-gateway: $(READY) ## measure the gateway against nginx (which must be installed)

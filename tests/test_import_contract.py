@@ -43,6 +43,11 @@ FORBIDDEN_IN_CORE = {
 
 THIRD_PARTY = {"msgspec"}
 
+STORES = "thinkwire.provenance.stores"
+"""The one place below `upstream` with I/O. Nothing else there may know of it: who has I/O of its own puts it in."""
+
+ALLOWED_IN_STORES = {"asyncio", "concurrent", "os", "time", "valkey"}
+
 
 def row(part: str) -> int:
     return next(n for n, parts in enumerate(LAYERS) if part in parts)
@@ -87,6 +92,10 @@ def fault(module: str, imported: str) -> str | None:
         other = part_of(imported)
         if part != other and row(other) <= row(part):
             return f"{module} must not import {imported}: imports point down, {part or 'the package'} -> {other}"
+        if imported.startswith(STORES) and not module.startswith(STORES) and part not in WITH_IO:
+            return f"{module} must not import {imported}: a store is given to the core, not taken by it"
+    elif module.startswith(STORES) and top in ALLOWED_IN_STORES:
+        return None
     elif part not in WITH_IO:
         if top in FORBIDDEN_IN_CORE:
             return f"{module} must not import {imported}: the core has no I/O, clock, task, chance or log"
@@ -120,6 +129,13 @@ def test_imports_point_one_way_and_the_core_does_no_io() -> None:
         ("thinkwire.grammar", "concurrent.futures", False),
         ("thinkwire.convert", "msgspec", True),
         ("thinkwire.convert", "requests", False),
+        ("thinkwire.provenance.ledger", "asyncio", False),
+        ("thinkwire.provenance.ledger", "thinkwire.provenance.stores.backing", False),
+        ("thinkwire.provenance.stores.backing", "asyncio", True),
+        ("thinkwire.provenance.stores.backing", "random", False),
+        ("thinkwire.provenance.stores.valkey", "valkey.asyncio", True),
+        ("thinkwire.provenance.stores.sqlite", "thinkwire.provenance.recent", True),
+        ("thinkwire.gateway.ledger_store", "thinkwire.provenance.stores.sqlite", True),
     ],
 )
 def test_the_contract_tells_good_edges_from_bad(module: str, imported: str, allowed: bool) -> None:

@@ -43,6 +43,8 @@ class CallOrder:
 
     def __init__(self) -> None:
         self._open: ToolOpened | None = None
+        self.idle = True
+        """No call is open: until the next one begins, there is nothing to put in order."""
         self._arguments: list[str] = []
         self._balance = _Balance()  # of these, followed only while something waits
         self._waiting: deque[list[Event]] = deque()  # one list per block
@@ -50,7 +52,7 @@ class CallOrder:
         self._size = 0
 
     def apply(self, events: list[Event]) -> list[Event]:
-        if self._open is None and ToolOpened not in map(type, events):
+        if self.idle and ToolOpened not in map(type, events):
             return events
         out: list[Event] = []
         for event in events:
@@ -63,6 +65,7 @@ class CallOrder:
                 self._within(event, out)
             else:
                 out.append(event)
+        self.idle = self._open is None
         return out
 
     def _opening(self, event: ToolOpened | Opened | OpaqueSeen | TextDelta | ThoughtDelta, out: list[Event]) -> None:

@@ -22,8 +22,21 @@ from thinkwire.fold import Fold
 from thinkwire.framing.surrogates import SurrogateJoiner
 from thinkwire.grammar import Grammar
 from thinkwire.markup.profiles import find_profile
-from thinkwire.markup.stage import MarkupStage
-from thinkwire.model import Event, Failed, Finished, Notice, Notices, Reply, Request, Rules, Started, Usage
+from thinkwire.markup.stage import MarkupStage, is_plain
+from thinkwire.model import (
+    Event,
+    Failed,
+    Finished,
+    Notice,
+    Notices,
+    Reply,
+    Request,
+    Rules,
+    Started,
+    TextDelta,
+    ThoughtDelta,
+    Usage,
+)
 from thinkwire.provenance.attribution import Attribution
 from thinkwire.provenance.ledger import Recording
 from thinkwire.tool_offer import CallsBack, Offer, offer_tools
@@ -40,6 +53,10 @@ __all__ = [
 
 History = Callable[[Request, Notices], Request]
 """What becomes of a history on its way (provenance/projection.py). The very same value where nothing changes."""
+
+_PIECES = (TextDelta, ThoughtDelta)
+"""What a stream nearly always brings, one at a time. Where one goes on with the block that is open, the stages for
+calls and for seals have nothing to do with it."""
 
 _CR, _LF = 13, 10
 _LINE_PART = 64 * 1024
@@ -74,8 +91,12 @@ class _Stages:
         model: str | None,
         tools: bool | Offer,
         passage: Passage,
+        whole: list[Event] | None = None,
     ) -> None:
+        """`whole` are all events of a reply, if they are known."""
         profile = find_profile(markup, model, source)
+        if profile is not None and whole is not None and is_plain(whole, profile, bool(tools)):
+            profile = None
         self._markup = MarkupStage(profile, bool(tools)) if profile is not None else None
         self._calls_back = CallsBack(tools, notices) if isinstance(tools, Offer) and tools.known else None
         self._recording = passage.recording
@@ -96,12 +117,16 @@ class _Stages:
             events = self._markup.apply(events)
             if self._markup.idle:
                 self._markup = None
-        events = self.grammar.feed(self._calls.apply(events))
-        if self._calls_back is not None:
+        piece = len(events) == 1 and type(events[0]) in _PIECES
+        if not (piece and self._calls.idle):
+            events = self._calls.apply(events)
+        events = self.grammar.feed(events)
+        piece = piece and len(events) == 1 and type(events[0]) in _PIECES
+        if self._calls_back is not None and not piece:
             events = self._calls_back.apply(events)
         if self._recording is not None:
             self._recording.see(events)
-        if self._attribution is not None:
+        if self._attribution is not None and not piece:
             events = self._attribution.apply(events)
         if self.fold is not None:
             self.fold.add(events)
@@ -135,6 +160,8 @@ class ReplyReader:
         self._notices = notices
         self._input_tokens = passage.input_tokens
         self.ending: Finished | Failed | None = None
+        self.complete = False
+        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
         self._by_lines = wire.by_lines
         self._held: list[bytes] = []  # parts of a line whose end has not come
         self._size = 0
@@ -156,6 +183,7 @@ class ReplyReader:
             events = self._decoder.feed(data)
         except WireFault as fault:
             events = [Failed(fault)]
+        self.complete = self._decoder.complete
         return self._staged(events) if events else events
 
     def finish(self) -> list[Event]:
@@ -173,7 +201,7 @@ class ReplyReader:
     def fail(self, fault: Fault) -> list[Event]:
         """The upstream failed in a way that no bytes of it tell: a failure, behind what was held. A reply that was
         complete stays one."""
-        if self._decoder.complete():
+        if self._decoder.complete:
             return self.finish()
         self._by_lines = False
         out = self.feed(b"")
@@ -193,11 +221,6 @@ class ReplyReader:
         if self._stages.grammar.ended and events:
             self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
         return events
-
-    @property
-    def complete(self) -> bool:
-        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
-        return self._decoder.complete()
 
     @property
     def begun(self) -> bool:
@@ -246,10 +269,13 @@ class StreamTranslator:
         self._notices = Notices()
         self._reader = ReplyReader(source, self._notices, markup, model, tools, passage)
         self._encoder = _encoder_of(find_wire(target), passage)(self._notices, show_model)
+        self.complete = False
+        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
 
     def feed(self, data: bytes) -> bytes:
         """The bytes of the target that these bytes of the source make. Nothing after the ending."""
         events = self._reader.feed(data)
+        self.complete = self._reader.complete
         return self._encoder.encode(events) if events else b""
 
     def finish(self) -> bytes:
@@ -266,11 +292,6 @@ class StreamTranslator:
     @property
     def ending(self) -> Finished | Failed | None:
         return self._reader.ending
-
-    @property
-    def complete(self) -> bool:
-        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
-        return self._reader.complete
 
     @property
     def begun(self) -> bool:
@@ -346,9 +367,8 @@ def read_reply(
 ) -> tuple[list[Event], Reply]:
     """A whole reply of a wire: the events that its stream would have had, and what they fold into. The parameters are
     those of `ReplyReader`. Raises `WireFault` when the body is not a reply of that wire or is an error."""
-    wire = find_wire(source)
-    stages = _Stages(notices, source, markup, model, tools, passage)
-    events, halves = wire.decode_reply(body, notices)
+    events, halves = find_wire(source).decode_reply(body, notices)
+    stages = _Stages(notices, source, markup, model, tools, passage, events)
     events = stages.apply(events, halves)
     for event in events:
         if isinstance(event, Failed):

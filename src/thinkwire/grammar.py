@@ -87,7 +87,10 @@ class Grammar:
         for event in events:
             # The common case, a delta of the block that is open, is decided right here.
             if type(event) is self._kind and event.key == self._key and not self.ended:
-                self._take(event)
+                if event.text and type(event) is not ThoughtDelta:
+                    out.append(event)
+                else:
+                    self._take(event)
             elif not self.ended:
                 _ON[type(event)](self, event)
         return out

@@ -16,6 +16,7 @@ from thinkwire.configuration.settings import Limits
 from thinkwire.model import Message, Notices, Request, Text
 from thinkwire.upstream.backend import Backend
 from thinkwire.upstream.pool import Pool
+from thinkwire.upstream.refusal import LAST_WORDS
 from thinkwire.upstream.target import Target
 
 DONE = claude_says({"type": "text", "text": "done"})
@@ -109,16 +110,19 @@ def test_nothing_is_asked_twice_once_the_model_has_begun(scripted: Any, upstream
     run(main())
 
 
-def test_a_backend_that_says_its_last_word_and_does_not_close_is_not_waited_for(
-    scripted: Any, upstream: Upstream
-) -> None:
-    upstream.script = streamed(DONE, end="silent")
+def test_a_backend_that_says_its_last_word_and_does_not_close_is_not_waited_for(upstream: Upstream) -> None:
+    """A chat server that says why it stopped and no more: its counts may follow, so it is given a moment."""
+    choice = {"index": 0, "delta": {"role": "assistant", "content": "yes"}, "finish_reason": "stop"}
+    said = b"data: " + json.dumps({"id": "c", "model": "m", "choices": [choice]}).encode() + b"\n\n"
+    upstream.script = streamed([said], end="silent")
+    place = {"wire": "openai-chat", "base_url": f"http://127.0.0.1:{upstream.port}/v1"}
 
     async def main() -> None:
-        async with Client(scripted) as client:
+        async with Client({"backends": {"b": place}}) as client:
             began = asyncio.get_running_loop().time()
-            assert (await ask(client)).ending.outcome == "completed"
-            assert asyncio.get_running_loop().time() - began < 3
+            heard = await ask(client)
+            assert (heard.ending.outcome, heard.text) == ("completed", "yes")
+            assert LAST_WORDS <= asyncio.get_running_loop().time() - began < 3
 
     run(main())
 

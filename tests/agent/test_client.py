@@ -15,10 +15,12 @@ from tests.gateway.rig import Loop, Upstream, running, streamed, whole
 from thinkwire.agent import (
     AgentEvent,
     Client,
+    Media,
     Sampling,
     Specification,
     SqliteStore,
     StreamingOptions,
+    Text,
     ThinkingConfig,
 )
 from thinkwire.agent import events as agent_events
@@ -327,6 +329,17 @@ def test_a_reply_that_comes_in_one_piece_is_read_too(scripted: Any, upstream: Up
             heard = await ask(client)
             assert (heard.thinking, heard.text, heard.ending.outcome) == ("hm", "yes", "completed")
             assert kinds(client.conversations.entries(heard.id)) == ["user text", "assistant reasoning text"]
+
+    run(main())
+
+
+def test_a_prompt_may_hold_more_than_a_text(scripted: Any, upstream: Upstream) -> None:
+    async def main() -> None:
+        async with Client(scripted) as client:
+            await ask(client, [Text("What is this?"), Media("image", "image/png", data="iVBORw0KGgo=")])
+        text, image = upstream.asked[0].json["messages"][0]["content"]
+        assert text == {"type": "text", "text": "What is this?"}
+        assert image["source"] == {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 
     run(main())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 from collections.abc import Sequence
@@ -406,5 +407,42 @@ def test_a_forced_tool_beside_thinking_is_never_refused(lab: RunningLab, name: s
         if name in ("claude", "claude-bedrock"):
             assert heard.of("tool_call")[0].name == "multiply" or choice.mode == "any"
             assert any("thinking" in (notice.where + notice.detail) for notice in heard.of("notice"))
+
+    run(main())
+
+
+def test_a_call_is_forced_once(scripted: Any, upstream: Upstream) -> None:
+    def look() -> None:
+        upstream.script = streamed(DONE)
+
+    async def main() -> None:
+        upstream.script = streamed(calls("look"))
+        async with Client(scripted) as client:
+            await ask(client, tools=[look], options={"tool_choice": ToolChoice("tool", "look")})
+        assert [asked.json["tool_choice"]["type"] for asked in upstream.asked] == ["tool", "auto"]
+
+    run(main())
+
+
+def test_tools_do_not_run_on_when_nobody_listens(scripted: Any, upstream: Upstream) -> None:
+    async def main() -> None:
+        stopped = asyncio.Event()
+
+        async def fast() -> None:
+            pass
+
+        async def slow() -> None:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                stopped.set()
+
+        upstream.script = streamed(calls("fast", "slow"))
+        async with Client(scripted) as client:
+            async with contextlib.aclosing(client.stream("x", tools=[fast, slow])) as events:
+                async for event in events:
+                    if event.type == "tool_result":
+                        break
+            await asyncio.wait_for(stopped.wait(), 1)
 
     run(main())

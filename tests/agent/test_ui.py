@@ -59,7 +59,8 @@ def test_nothing_waits_longer_than_the_interval(pieces: list[tuple[float, str]])
     now = 0.0
     for pause, piece in pieces:
         now += pause
-        adapter.feed(ThinkingDelta(piece, 0), now)
+        told = adapter.feed(ThinkingDelta(piece, 0), now)
+        assert bool(told) == (adapter.due is None), "it is told now, or there is a time to come back"
         if adapter.due is not None:
             assert now <= adapter.due <= now + INTERVAL
             [update] = adapter.tick(adapter.due)

@@ -6,9 +6,9 @@ import pytest
 from tests.gateway.rig import Loop, Upstream
 
 
-@pytest.fixture
-def loop() -> Iterator[Loop]:
-    loop = Loop()
+@pytest.fixture(params=["own server", "uvicorn"])
+def loop(request: pytest.FixtureRequest) -> Iterator[Loop]:
+    loop = Loop(own=request.param == "own server")
     yield loop
     loop.stop()
 

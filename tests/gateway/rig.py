@@ -17,6 +17,7 @@ import uvicorn
 from thinkwire.configuration.settings import Limits, Settings
 from thinkwire.gateway.app import Gateway
 from thinkwire.gateway.record import Record
+from thinkwire.gateway.server import Server
 from thinkwire.upstream.backend import Backend
 
 
@@ -41,9 +42,10 @@ Script = Callable[[Asked, asyncio.StreamReader, asyncio.StreamWriter], Awaitable
 
 
 class Loop:
-    """An event loop in a thread."""
+    """An event loop in a thread. `own`: gateways in it are served by their own server, else by plain uvicorn."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: bool = True) -> None:
+        self.own = own
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
@@ -148,9 +150,9 @@ class Running:
     records: list[Record] = field(default_factory=list)
 
     def over(self) -> Record:
-        """The record of the request that ended last."""
+        """The record of the request that ended last. A reply may be read before its request is over."""
         for _ in range(200):
-            if self.records:
+            if self.records and not self.gateway.open:
                 return self.records[-1]
             threading.Event().wait(0.01)
         raise AssertionError("no request has ended")
@@ -163,9 +165,8 @@ LIMITS = Limits(backoff=0.01, connect=2.0)
 def running(loop: Loop, backends: dict[str, Backend], limits: Limits = LIMITS, **more: Any) -> Iterator[Running]:
     records: list[Record] = []
     gateway = Gateway(Settings(backends=backends, limits=limits, **more), (records.append,))
-    config = uvicorn.Config(gateway, log_level="error", lifespan="off", loop="none", http="httptools", access_log=False)
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(config)
+    server = Server(gateway, signals=False) if loop.own else plain_server(gateway)
     serving = asyncio.run_coroutine_threadsafe(server.serve([listener]), loop.loop)
     while not server.started:
         threading.Event().wait(0.005)
@@ -178,8 +179,15 @@ def running(loop: Loop, backends: dict[str, Backend], limits: Limits = LIMITS, *
         listener.close()
 
 
+def plain_server(gateway: Gateway) -> uvicorn.Server:
+    """The gateway as an ASGI application like any other."""
+    return uvicorn.Server(
+        uvicorn.Config(gateway, log_level="error", lifespan="off", loop="none", http="httptools", access_log=False)
+    )
+
+
 async def _closed(gateway: Gateway) -> None:
-    gateway.pool.close()
+    await gateway.close()
     await asyncio.sleep(0.01)  # until the transports have closed
 
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.gateway.rig import Asked, Client, Loop, Running, Script, Upstream, running, whole
 
 from thinkwire.configuration.settings import Thinking
@@ -333,6 +334,45 @@ def test_strict_refuses_what_would_be_lost_by_a_switch(loop: Loop, stack: ExitSt
     assert not rig.up["other"].asked
 
 
+def said(signature: str) -> dict[str, Any]:
+    return {**ANSWER, "content": [thinking("why", signature), {"type": "text", "text": signature}]}
+
+
+def taken(rig: Rig, *contents: Any) -> list[Any]:
+    """One more turn, and the conversation with it."""
+    status, _, told = rig.ask(history(*contents))
+    assert status == 200
+    return [*contents, told["content"], "more"]
+
+
+@pytest.mark.parametrize("native", ["claude", ""], ids=["one is native", "neither is"])
+def test_a_restart_changes_nothing(loop: Loop, stack: ExitStack, native: str) -> None:
+    """D4, K3: between two backends of one wire, with nothing remembered."""
+    backends: dict[str, dict[str, Any]] = {"a": {"trust": native}, "b": {}}
+
+    rig = Rig(loop, stack, backends, thinking=Thinking(secret="s"))
+    rig.up["a"].script, rig.up["b"].script = replies((200, said("sigA"))), replies((200, said("sigB")))
+    so_far = taken(rig, "q")
+    rig.put("backend", {"backend": "b"})
+    so_far = taken(rig, *so_far)
+    ports = {name: Backend(wire="anthropic", base_url=f"http://127.0.0.1:{up.port}") for name, up in rig.up.items()}
+    ports["a"] = replace(ports["a"], trust=native)
+    with running(loop, ports, thinking=Thinking(secret="s")) as again:
+        client = Client(again.port)
+        for name, own, other in (("a", "sigA", "sigB"), ("b", "sigB", "sigA"), ("a", "sigA", "sigB")):
+            client.post("/v1/messages", {**history(*so_far), "model": name})
+            assert client.reply()[0] == 200
+            signatures = [block["signature"] for block in blocks(rig.seen(name)) if "signature" in block]
+            assert own in signatures
+            assert other not in signatures
+        client.close()
+
+
+def blocks(body: dict[str, Any]) -> list[dict[str, Any]]:
+    contents = [message["content"] for message in body["messages"]]
+    return [block for content in contents if isinstance(content, list) for block in content]
+
+
 # ---- clients that keep nothing but the ids of calls -----------------------------------------------------------------
 
 
@@ -358,6 +398,32 @@ def test_a_seal_travels_in_the_id_of_its_call(loop: Loop, stack: ExitStack) -> N
     model, results = again.seen("g")["contents"][1:3]
     assert model["parts"][0]["thoughtSignature"] == "Q2lR"
     assert call["id"] not in json.dumps([model, results])
+
+
+def test_a_chat_client_that_drops_thoughts_is_not_refused_for_it(loop: Loop, stack: ExitStack) -> None:
+    """P3, R81: on its own wire, too: what led to a call comes back, what nobody knows is there and empty."""
+    required = {"history": "required", "field": "reasoning_content", "on": "calls"}
+    rig = Rig(loop, stack, {"kimi": {"wire": "openai-chat", "rules": required, "markup": "none"}})
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = {"role": "assistant", "content": None, "reasoning_content": "why", "tool_calls": [call]}
+    answer = {"id": "x", "model": "m", "choices": [{"index": 0, "message": said, "finish_reason": "tool_calls"}]}
+    rig.up["kimi"].script = replies((200, answer))
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": tools}
+    assert rig.ask(body, "/v1/chat/completions")[2] == answer, "it passes as it came"
+    assert rig.seen("kimi") == body
+    dropped = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "r"}
+    unknown = {**dropped, "tool_calls": [{**call, "id": "c2"}]}
+    rig.ask({**body, "messages": [*body["messages"], dropped, result, unknown]}, "/v1/chat/completions")
+    messages = rig.seen("kimi")["messages"]
+    assert [one.get("reasoning_content") for one in messages] == [None, "why", None, ""]
+    kept = {**body, "messages": [*body["messages"], {**dropped, "reasoning_content": ""}, result]}
+    raw = json.dumps(kept, indent=1).encode()
+    rig.ask(raw, "/v1/chat/completions")
+    assert rig.up["kimi"].asked[-1].body != raw, "the client's empty one is worse than what is known"
+    rig.ask(json.dumps(body, indent=1).encode(), "/v1/chat/completions")
+    assert rig.up["kimi"].asked[-1].body == json.dumps(body, indent=1).encode()
 
 
 # ---- summaries ------------------------------------------------------------------------------------------------------

@@ -41,6 +41,14 @@ def test_a_request_is_counted() -> None:
     assert "thinkwire_upstream_connections 2" in text
 
 
+def test_what_came_of_the_ledger_s_store_is_counted() -> None:
+    metrics = Metrics()
+    metrics.count_stored("found", 3)
+    metrics.count_stored("absent", 0)
+    metrics.count_stored("found", 2)
+    assert 'thinkwire_ledger_store_total{outcome="found"} 5' in lines(metrics)
+
+
 def test_an_unknown_count_is_not_zero() -> None:
     metrics = Metrics()
     metrics.observe(record(usage=Usage(input=10)))
@@ -109,7 +117,7 @@ def test_who_takes_a_dead_workers_place_goes_on_counting(tmp_path: Path) -> None
 def test_cells_are_bounded() -> None:
     cells = Cells()
     for number in range(SERIES + 3):
-        cells.add((str(number), ()))
+        cells.set((str(number), ()), 1.0)
     assert len(list(cells.items())) == SERIES
 
 

@@ -122,10 +122,15 @@ def test_what_only_a_restart_can_change_is_reported(tmp_path: Path) -> None:
         path.write_text(config("http://h"))
         async with reloading(path) as (it, reloader, said):
             path.write_text(
-                config("http://h", "[server]\nport = 1\nworkers = 4\nkeys = ['k']\n[limits]\nconnect = 1.0\n")
+                config(
+                    "http://h",
+                    "[server]\nport = 1\nworkers = 4\nkeys = ['k']\n[limits]\nconnect = 1.0\n"
+                    "[ledger]\nstore = 'sqlite'\nttl = 60\n",
+                )
             )
             assert reloader.reload() == []
-            assert said[-1][1]["restart_needed_for"] == ["server.port", "server.workers", "limits.connect"]
+            fixed = ["server.port", "server.workers", "limits.connect", "ledger.store", "ledger.ttl"]
+            assert said[-1][1]["restart_needed_for"] == fixed
             now = it.gateway.setup.settings.server
             assert (now.port, now.workers, now.keys) == (8484, 1, ("k",))
             path.write_text(config("http://h"))

@@ -157,12 +157,12 @@ def test_a_request_that_does_not_come_is_not_waited_for(sent: bytes, answer: byt
 
 def test_a_body_that_comes_slowly_but_comes_is_taken() -> None:
     async def test() -> None:
-        limits = Limits(body_time=0.1)
+        limits = Limits(body_time=0.4)
         async with running(settings_for("http://127.0.0.1:1", limits=limits)) as it:
             reader, writer = await it.connect()
             writer.write(b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nconnection: close\r\nContent-Length: 6\r\n\r\n")
             for _ in range(6):
-                await asyncio.sleep(0.04)
+                await asyncio.sleep(0.1)
                 writer.write(b"x")
             assert (await asyncio.wait_for(reader.read(), WAIT)).startswith(b"HTTP/1.1 400 ")
             writer.close()

@@ -15,7 +15,6 @@ class Words(SSEReplyDecoder):
 
     def __init__(self) -> None:
         super().__init__(Notices())
-        self.closes = False
 
     def read_frame(self, frame: bytes) -> None:
         word = frame.decode()
@@ -24,11 +23,8 @@ class Words(SSEReplyDecoder):
         if word == "end":
             self.end()
         else:
-            self.closes = self.closes or word == "maybe"
+            self.complete = self.complete or word == "maybe"
             self.out.append(tx(word))
-
-    def complete(self) -> bool:
-        return self.closes
 
     def flush(self) -> None:
         self.out.append(tx("held"))

@@ -55,18 +55,17 @@ class Blocks:
     def apply(self, events: Sequence[Event]) -> list[AgentEvent]:
         out: list[AgentEvent] = []
         for event in events:
-            kind = type(event)
-            if kind is ThoughtDelta:
+            if isinstance(event, ThoughtDelta):
                 if self._unsaid:
-                    self._say(out, "tag" if event.tagged else self._wire_channel)  # type: ignore[union-attr]
-                out.append(agent.ThinkingDelta(event.text, self._index))  # type: ignore[union-attr]
-            elif kind is TextDelta:
-                out.append(agent.TextDelta(event.text, self._index))  # type: ignore[union-attr]
-            elif kind is ToolDelta:
-                self._arguments.append(event.text)  # type: ignore[union-attr]
-                out.append(agent.ToolCallDelta(event.text, self._index))  # type: ignore[union-attr]
-            elif kind in _ON:
-                _ON[kind](self, event, out)
+                    self._say(out, "tag" if event.tagged else self._wire_channel)
+                out.append(agent.ThinkingDelta(event.text, self._index))
+            elif isinstance(event, TextDelta):
+                out.append(agent.TextDelta(event.text, self._index))
+            elif isinstance(event, ToolDelta):
+                self._arguments.append(event.text)
+                out.append(agent.ToolCallDelta(event.text, self._index))
+            elif (act := _ON.get(type(event))) is not None:
+                act(self, event, out)
         return out
 
     def cut(self) -> list[AgentEvent]:

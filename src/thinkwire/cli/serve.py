@@ -32,7 +32,7 @@ examples:
   thinkwire config example > thinkwire.toml        a file to begin with
   thinkwire use local                              switch the default while it runs
 
-Every key of [server], [thinking] and [limits] may also come from the environment: THINKWIRE_SERVER_PORT=9000.
+Every key of [server], [thinking], [ledger] and [limits] may also come from the environment: THINKWIRE_SERVER_PORT=9000.
 SIGTERM and Ctrl-C let open requests finish, for at most limits.drain seconds; a second one ends them at once.
 Exit codes: 0 stopped as asked, 1 could not start (port in use), 2 wrong usage or configuration.
 """

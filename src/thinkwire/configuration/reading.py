@@ -19,7 +19,15 @@ import msgspec
 
 from thinkwire.capabilities import find_rules
 from thinkwire.configuration import toml_lines
-from thinkwire.configuration.settings import Limits, Server, Settings, Thinking
+from thinkwire.configuration.settings import (
+    STORE_SCHEMES,
+    STORES,
+    Ledger,
+    Limits,
+    Server,
+    Settings,
+    Thinking,
+)
 from thinkwire.faults import Misuse
 from thinkwire.markup.profiles import PROFILES
 from thinkwire.model import Rules
@@ -31,7 +39,7 @@ from thinkwire.wires.registry import WIRES
 
 FILE = "thinkwire.toml"
 PREFIX = "THINKWIRE_"
-_SECTIONS = {"server": Server, "thinking": Thinking, "limits": Limits}
+_SECTIONS = {"server": Server, "thinking": Thinking, "limits": Limits, "ledger": Ledger}
 _TOP = (*_SECTIONS, "backends", "routes")
 _NOT_SETTINGS = {"THINKWIRE_CONFIG"}
 
@@ -47,7 +55,12 @@ _RANGES: dict[tuple[str, str], tuple[float, float]] = {
     ("limits", "heartbeat"): (0.5, 300),
     ("limits", "backoff"): (0, 60),
     ("limits", "retry_after"): (0, 600),
+    ("ledger", "entries"): (100, 1_000_000_000),
+    ("ledger", "bytes"): (10**6, 10**12),
+    ("ledger", "ttl"): (60, 365 * 86_400),
+    ("ledger", "wait"): (0.001, 5),
 }
+_RANGED = ("server", "limits", "ledger")
 _TIME = (0.01, 86_400)
 """The range of every other limit: all of them are seconds."""
 
@@ -159,6 +172,8 @@ class _Reading:
                 (routed if section == "routes" else sections[section])[key] = value
                 self._over[section, key] = "--backend" if section == "routes" else f"--{key}"
         sections["thinking"] |= self._secret(("thinking",), sections["thinking"], "secret")
+        written = sections["ledger"].get("store")
+        sections["ledger"] |= self._secret(("ledger",), sections["ledger"], "store", "url_env")
         read = {name: self._struct((name,), sections[name], kind) for name, kind in _SECTIONS.items()}
         if not tables and not self._problems:
             self._wrong((), "there is no backend: add a table [backends.NAME] with wire and base_url")
@@ -167,6 +182,7 @@ class _Reading:
         routes = self._routes(routed, list(tables))
         self._check_server(read["server"])
         self._check_mode(read["thinking"], backends)
+        self._check_ledger(read["ledger"], written)
         if self._problems:
             raise ConfigError(self._problems)
         return Settings(**read, backends=backends, routes=routes)
@@ -232,7 +248,7 @@ class _Reading:
             return None
 
     def _check_range(self, path: toml_lines.Path, value: Any) -> None:
-        if isinstance(value, bool) or not isinstance(value, int | float) or path[0] not in ("server", "limits"):
+        if isinstance(value, bool) or not isinstance(value, int | float) or path[0] not in _RANGED:
             return
         low, high = _RANGES.get((str(path[0]), str(path[1])), _TIME)
         if not low <= value <= high:
@@ -257,6 +273,15 @@ class _Reading:
         if summarizes and not thinking.summarizer:
             self._wrong(("thinking", "summarizer"), "mode summarize needs it: the name of the backend that sums up")
 
+    def _check_ledger(self, ledger: Ledger, written: Any) -> None:
+        """`written` is the store as the file or a variable of ours has it, and not the variable that is named there."""
+        problem = _store_problem(ledger.store)
+        place = ("ledger", "store" if written or ledger.url_env is None else "url_env")
+        if problem and (ledger.store or place[1] == "store"):  # that the variable is not set was said
+            self._wrong(place, problem)
+        elif written and place not in self._over and _holds_password(ledger.store):
+            self._wrong(place, "must hold no user and no password: put the URL into a variable that url_env names")
+
     # ---- backends ------------------------------------------------------------------------------------------------
 
     def _backend(self, name: str, table: Any) -> Backend | None:
@@ -280,12 +305,15 @@ class _Reading:
         self._check_backend(path, backend)
         return backend
 
-    def _secret(self, path: tuple[str, ...], table: dict[str, Any], field: str) -> dict[str, Any]:
+    def _secret(
+        self, path: tuple[str, ...], table: dict[str, Any], field: str, naming: str | None = None
+    ) -> dict[str, Any]:
         """The value of a field from the environment, if the table names a variable for it."""
-        variable = table.get(f"{field}_env")
+        naming = naming or f"{field}_env"
+        variable = table.get(naming)
         if not isinstance(variable, str):
             return {}
-        place = (*path, f"{field}_env")
+        place = (*path, naming)
         if table.get(field):
             self._wrong(place, f"takes the place of {field}: leave one of them out")
         value = self._environ.get(variable, "").strip()
@@ -387,6 +415,28 @@ def _url_problem(url: str) -> str:
     if not url.isascii() or not url.isprintable() or " " in url:
         return "must be printable ASCII without blanks"
     return ""
+
+
+def _store_problem(store: str) -> str:
+    name, _, rest = store.partition(":")
+    if store in STORES or (name == "sqlite" and rest):
+        return ""
+    if name not in STORE_SCHEMES or not rest.startswith("//"):
+        return f"must be {', '.join(STORES)}, sqlite:PATH, or a URL like valkey://host:6379/0"
+    try:
+        parts = urlsplit(store)
+        _ = parts.port
+    except ValueError:
+        return "is no URL: write something like valkey://host:6379/0"
+    if not (parts.path.strip("/") if name == "unix" else parts.hostname):
+        return "names no place: write something like valkey://host:6379/0"
+    if name != "unix" and not (parts.path.strip("/").isdecimal() or parts.path in ("", "/")):
+        return "must end with the number of a database, or with none"
+    return ""
+
+
+def _holds_password(store: str) -> bool:
+    return "://" in store and ("@" in store or "password=" in store)
 
 
 def _hints(kind: type[Any]) -> dict[str, Any]:

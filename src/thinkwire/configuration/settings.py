@@ -11,6 +11,10 @@ import msgspec
 
 from thinkwire.upstream.backend import Backend
 
+STORES = ("auto", "memory", "sqlite")
+STORE_SCHEMES = ("valkey", "valkeys", "redis", "rediss", "unix")
+"""Where the ledger may be kept, by name or by URL."""
+
 
 class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`keys` are those that clients must show; needed as soon as `host` is not loopback."""
@@ -67,11 +71,29 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A longer `retry-after` is the client's to wait for."""
 
 
+class Ledger(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where it is kept what clients do not give back. `store` is `auto` (memory, or SQLite for several workers),
+    `memory`, `sqlite`, `sqlite:PATH` or the URL of a Valkey or Redis server; `url_env` names the variable that holds
+    such a URL. `entries` and `bytes` bound what one process has in memory, and the SQLite file. `ttl` and `wait` are
+    seconds: how long a store keeps something, and how long a request waits for it."""
+
+    store: str = "auto"
+    url_env: str | None = None
+    entries: int = 100_000
+    bytes: int = 64 * 1024 * 1024
+    ttl: float = 7 * 24 * 3600.0
+    wait: float = 0.05
+
+    def __repr__(self) -> str:
+        return f"Ledger(store={self.store.partition(':')[0]!r})"  # no password in any log
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of it. `routes` maps `default` and model name patterns to backends, the first to try first."""
 
     server: Server = Server()
     thinking: Thinking = Thinking()
     limits: Limits = Limits()
+    ledger: Ledger = Ledger()
     backends: dict[str, Backend] = {}
     routes: dict[str, tuple[str, ...]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -11,8 +12,19 @@ from thinkwire.gateway.faces import Route
 Headers = list[tuple[bytes, bytes]]
 
 AUTHORIZATION = b"authorization"
-_CREDENTIALS = (b"x-thinkwire-key", b"x-api-key", b"x-goog-api-key")
+_CREDENTIALS = {b"x-thinkwire-key", b"x-api-key", b"x-goog-api-key"}
 _BEARER = b"bearer "
+
+
+class Head(NamedTuple):
+    """A request without its body. `path` is as it was written; `client` is the address that it came from, if the server
+    tells."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: Headers
+    client: str | None
 
 
 class _Peek(msgspec.Struct):
@@ -37,6 +49,8 @@ class Ask(msgspec.Struct, frozen=True):
     @property
     def tenant(self) -> bytes:
         """What tells callers apart: their keys."""
+        if not self.credentials:
+            return b""
         return b"\0".join(sorted(key for _, key in self.credentials))
 
     def __repr__(self) -> str:
@@ -64,10 +78,14 @@ def read_ask(route: Route, body: bytes, headers: Headers, query: bytes, request_
 
 
 def read_credentials(headers: Headers, query: bytes) -> tuple[tuple[bytes, bytes], ...]:
-    found = [(name, value) for name, value in headers if name in _CREDENTIALS]
+    found: list[tuple[bytes, bytes]] = []
+    bearer: list[tuple[bytes, bytes]] = []
     for name, value in headers:
-        if name == AUTHORIZATION and value[: len(_BEARER)].lower() == _BEARER:
-            found.append((AUTHORIZATION, value[len(_BEARER) :].strip()))
+        if name in _CREDENTIALS:
+            found.append((name, value))
+        elif name == AUTHORIZATION and value[: len(_BEARER)].lower() == _BEARER:
+            bearer.append((AUTHORIZATION, value[len(_BEARER) :].strip()))
+    found += bearer
     if b"key=" in query:  # Gemini's older clients
         found += [(b"x-goog-api-key", value) for name, value in parse_qsl(query) if name == b"key"]
     return tuple(found)

@@ -22,7 +22,8 @@ class Boundary:
     Raises `WireFault` (`limit`) for an event that is too large.
     """
 
-    def __init__(self, find: Callable[[bytes], int], overlap: int) -> None:
+    def __init__(self, end: bytes, find: Callable[[bytes], int], overlap: int) -> None:
+        self._end = end  # the usual one
         self._find = find  # the end of the last whole event
         self._overlap = overlap  # how far back the end of an event may have begun
         self._pieces: list[bytes] = []
@@ -31,6 +32,8 @@ class Boundary:
 
     def feed(self, data: bytes) -> bytes:
         if not self._pieces:
+            if data.endswith(self._end):
+                return data
             end = self._find(data)
             if end == len(data):
                 return data
@@ -102,13 +105,11 @@ def boundary_of(wire: str) -> Boundary | Frames:
     if wire == "bedrock":
         return Frames()
     if wire == "ollama":
-        return Boundary(_after_line, 1)
-    return Boundary(_after_blank_line, _LONGEST - 1)
+        return Boundary(b"\n", _after_line, 1)
+    return Boundary(b"\n\n", _after_blank_line, _LONGEST - 1)
 
 
 def _after_blank_line(data: bytes) -> int:
-    if data.endswith(b"\n\n"):
-        return len(data)
     return max((at + len(end) for end in _BLANK_LINES if (at := data.rfind(end)) >= 0), default=0)
 
 

@@ -16,20 +16,22 @@ keys one of them must be shown. Health is open to everybody and says nothing.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable, Coroutine
 from importlib.metadata import version
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
 from thinkwire.configuration.settings import Settings
 from thinkwire.faults import Fault
-from thinkwire.gateway.asking import Headers, read_credentials
+from thinkwire.gateway.answer import Answer
+from thinkwire.gateway.asking import Head, read_credentials
 from thinkwire.gateway.foresight import as_data, foresee
-from thinkwire.gateway.handover import Conversations, hand_over
+from thinkwire.gateway.handover import Conversations, Kept, hand_over
+from thinkwire.gateway.recalling import ask_ledger
+from thinkwire.gateway.replicas import Replicas
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switch, Switches
 from thinkwire.names import is_loopback
@@ -40,10 +42,8 @@ PREFIX = "/_thinkwire/"
 PREFLIGHT = PREFIX + "preflight"
 BODY = 16 * 1024
 METRICS_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
-_JSON = b"application/json"
+_NO_STORE = ((b"cache-control", b"no-store"),)
 
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Said = Callable[..., None]
 
 
@@ -67,17 +67,13 @@ class Controlled(Protocol):
     draining: bool
     pool: Pool
     conversations: Conversations
+    replicas: Replicas | None
 
     @property
     def open(self) -> int: ...
+    def ledger(self) -> dict[str, Any]: ...
     def apply(self, settings: Settings | None = None) -> None: ...
     def admits(self, credentials: tuple[tuple[bytes, bytes], ...]) -> bool: ...
-
-
-class Answer(NamedTuple):
-    status: int
-    body: bytes
-    kind: bytes = _JSON
 
 
 class _Backend(msgspec.Struct, forbid_unknown_fields=True):
@@ -123,22 +119,34 @@ class Control:
 
     # ---- HTTP ----------------------------------------------------------------------------------------------------
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        answer = self._health(scope["path"]) or self._refusal(scope)
-        if answer is None:
-            long = scope["path"] == PREFLIGHT
-            body = await _read_body(receive, self._gateway.setup.limits.body if long else BODY)
-            answer = self._foresee(scope, body) if long else await self._handed_over(scope, body, receive)
-            answer = answer or self._answer(scope["method"], scope["path"], body)
-        head = [(b"content-type", answer.kind), (b"content-length", b"%d" % len(answer.body))]
-        head.append((b"cache-control", b"no-store"))
-        await send({"type": "http.response.start", "status": answer.status, "headers": head})
-        await send({"type": "http.response.body", "body": answer.body, "more_body": False})
+    def refusal(self, head: Head) -> Answer | None:
+        """What is said without a look at the body."""
+        return self._health(head.path) or self._refusal(head)
+
+    def most(self, head: Head) -> int:
+        """How large a body is read."""
+        return self._gateway.setup.limits.body if head.path == PREFLIGHT else BODY
+
+    def answer(self, head: Head, body: bytes) -> Answer | Coroutine[Any, Any, Answer]:
+        """What is said to the whole request. What needs time for that is to be awaited, and given up if whoever asked
+        has left."""
+        if len(body) > self.most(head):
+            return _problem(400, f"the body is larger than {self.most(head)} bytes")._replace(closes=True)
+        if head.path == PREFLIGHT:
+            return ask_ledger(self._gateway.setup.ledger, lambda: self._foresee(head, body))
+        moved = self._moved(head, body)
+        if moved or (self._gateway.replicas is not None and head.method == "PUT"):
+            return self._in_time(head, body, moved)
+        return self._answer(head.method, head.path, body)
 
     def _answer(self, method: str, path: str, body: bytes) -> Answer:
         match method, path:
             case "GET" | "HEAD", "/metrics":
-                return Answer(200, self.metrics(), METRICS_TYPE) if self.metrics else _problem(404, "not kept here")
+                return (
+                    Answer(200, self.metrics(), METRICS_TYPE, _NO_STORE)
+                    if self.metrics
+                    else _problem(404, "not kept here")
+                )
             case "GET", "/_thinkwire/status":
                 return _json(200, self.status())
             case "GET", "/_thinkwire/history":
@@ -154,22 +162,21 @@ class Control:
 
     def _health(self, path: str) -> Answer | None:
         if path == "/healthz":
-            return Answer(200, b'{"alive":true}')
+            return Answer(200, b'{"alive":true}', headers=_NO_STORE)
         if path == "/readyz":
             ready = not self._gateway.draining and bool(self._gateway.setup.targets)
-            return Answer(200 if ready else 503, b'{"ready":true}' if ready else b'{"ready":false}')
+            return _json(200 if ready else 503, {"ready": ready})
         return None
 
     # ---- who may ask ---------------------------------------------------------------------------------------------
 
-    def _refusal(self, scope: MutableMapping[str, Any]) -> Answer | None:
-        headers: Headers = scope["headers"]
+    def _refusal(self, head: Head) -> Answer | None:
+        headers = head.headers
         if self._gateway.setup.keys:
             if self._gateway.admits(read_credentials(headers, b"")):
                 return None
             return _problem(401, "this needs one of the server's keys")
-        client = scope.get("client")
-        if client is not None and not is_loopback(client[0]):
+        if head.client is not None and not is_loopback(head.client):
             return _problem(403, "without server keys only this machine may ask")
         named = {name: value.decode("latin-1") for name, value in headers}
         host = _host_of("//" + named.get(b"host", ""))
@@ -191,8 +198,8 @@ class Control:
             fields = " and perhaps ".join(f'"{name}"' for name in kind.__struct_fields__)
             return _problem(400, f"the body must be a JSON object with {fields}")
 
-    def _foresee(self, scope: MutableMapping[str, Any], body: bytes) -> Answer:
-        if scope["method"] != "POST":
+    def _foresee(self, head: Head, body: bytes) -> Answer:
+        if head.method != "POST":
             return _problem(404, "POST a request here to see what another backend would get of it")
 
         def foreseen(asked: _Preflight) -> Answer:
@@ -201,7 +208,7 @@ class Control:
                 return problem
             try:
                 seen = foresee(
-                    self._gateway.setup, asked.to, asked.wire, bytes(asked.request), scope["headers"], asked.model
+                    self._gateway.setup, asked.to, asked.wire, bytes(asked.request), head.headers, asked.model
                 )
             except Fault as fault:
                 return _problem(400, fault.message)
@@ -226,36 +233,37 @@ class Control:
             return _problem(404, f"there is no mode {asked.mode[:100]!r}; there are {', '.join(MODES)}")
         return self._switched(self._gateway.switches.use_mode(asked.mode))
 
-    async def _handed_over(self, scope: MutableMapping[str, Any], body: bytes, receive: Receive) -> Answer | None:
-        """Before a switch in mode `summarize`: the conversations that it moves are summed up. An answer if that failed,
-        or if whoever asked has left: then nothing is switched."""
-        if (scope["method"], scope["path"]) != ("PUT", PREFIX + "backend") or not self._gateway.setup.summarizes:
-            return None
+    def _moved(self, head: Head, body: bytes) -> list[Kept]:
+        """The conversations that are to be summed up before a switch, in mode `summarize`."""
+        if (head.method, head.path) != ("PUT", PREFIX + "backend") or not self._gateway.setup.summarizes:
+            return []
         try:
             asked = msgspec.json.decode(body, type=_Backend)
         except (msgspec.DecodeError, RecursionError):
-            return None
+            return []
         gateway, setup = self._gateway, self._gateway.setup
         old = gateway.switches.backend_for(asked.session, setup.settings) or self._active()
         new = asked.backend or next(iter(setup.routes.default), "")
         if new == old or new not in setup.targets or setup.targets[new].mode != "summarize":
-            return None
-        work = asyncio.ensure_future(
-            hand_over(setup, gateway.pool, list(gateway.conversations.about(asked.session, old)))
-        )
-        gone = asyncio.ensure_future(_gone(receive))
+            return []
+        return list(gateway.conversations.about(asked.session, old))
+
+    async def _in_time(self, head: Head, body: bytes, moved: list[Kept]) -> Answer:
+        """A switch, behind the summaries, and in front of its answer the other replicas. If a summary fails nothing is
+        switched."""
+        replicas = self._gateway.replicas
+        if replicas is not None:
+            await replicas.look()
         try:
-            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                return _problem(499, "nobody waits for the summary any more; nothing was switched")
-            await work
+            await hand_over(self._gateway.setup, self._gateway.pool, moved)
         except Fault as fault:
             advice = "nothing was switched; try again, or switch the mode to auto first"
             return _problem(502, f"the summary failed ({fault.message}): {advice}")
-        finally:
-            work.cancel()
-            gone.cancel()
-        return None
+        revision = self._gateway.switches.state.revision
+        answer = self._answer(head.method, head.path, body)
+        if replicas is not None and self._gateway.switches.state.revision != revision:
+            await replicas.tell()
+        return answer
 
     def _switched(self, switch: Switch | None) -> Answer:
         if switch is not None:
@@ -297,6 +305,7 @@ class Control:
             "backend": self._active(),
             "switched": gateway.switches.state.backend is not None,
             "mode": self._mode(),
+            "ledger": gateway.ledger(),
             "sessions": gateway.switches.state.sessions,
             "backends": {
                 name: {"wire": backend.wire, "host": backend.host, "model": backend.model}
@@ -317,26 +326,8 @@ def _host_of(url: str) -> str | None:
 
 
 def _json(status: int, value: Any) -> Answer:
-    return Answer(status, msgspec.json.encode(value))
+    return Answer(status, msgspec.json.encode(value), headers=_NO_STORE)
 
 
 def _problem(status: int, message: str) -> Answer:
     return _json(status, {"error": message})
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _read_body(receive: Receive, most: int) -> bytes:
-    """What there is of the body, not more than `most`: nothing longer can be read anyway."""
-    pieces: list[bytes] = []
-    size = 0
-    while size <= most:
-        message = await receive()
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
-        if not message.get("more_body", False):
-            break
-    return b"".join(pieces)[: most + 1]

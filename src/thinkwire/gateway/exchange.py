@@ -1,8 +1,7 @@
 """One request of a client: sent to a backend, its reply relayed, everything that can go wrong on the way.
 
-It is driven by callbacks. What the upstream sends is converted and written inside the read callback of its connection;
-the coroutine that ASGI gave us does nothing but wait for the client to leave. So a stream costs one task and, while
-nothing is wrong, one timer that is set anew only when it fires.
+It is driven by callbacks. What the upstream sends is converted and written inside the read callback of its connection,
+so a request needs no task; and its writer's alarm, which is set anew only when it fires, is all that it needs of time.
 
 Until the first byte of the reply has gone out, an attempt may be repeated or another backend be asked; from then on the
 only ending left is the one in the stream. Exactly one ending is written, and `over` is called exactly once.
@@ -12,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from thinkwire import limits
@@ -25,7 +25,7 @@ from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
 from thinkwire.gateway.relay import Relay, ending_of
 from thinkwire.gateway.setup import Setup
-from thinkwire.gateway.writer import ClientWriter, Send
+from thinkwire.gateway.writer import Writer
 from thinkwire.model import Failed, Finished, Notice, Notices
 from thinkwire.provenance.refusals import find_refusal
 from thinkwire.upstream.connection import Call, Header
@@ -39,6 +39,7 @@ from thinkwire.upstream.refusal import (
     read_refusal,
     wait_asked,
 )
+from thinkwire.upstream.signing import Signer
 from thinkwire.wires.registry import find_wire
 
 _JSON = (b"content-type", b"application/json")
@@ -57,22 +58,24 @@ class Owner(Protocol):
 
     pool: Pool
 
-    def over(self, record: Record) -> None: ...
+    def over(self, exchange: Exchange, record: Record) -> None: ...
 
 
 class Exchange:
     """`begin`, then `client_gone` when the client left, if it is not `done` by then."""
 
-    def __init__(self, owner: Owner, ask: Ask, setup: Setup, targets: tuple[str, ...], send: Send) -> None:
+    def __init__(self, owner: Owner, ask: Ask, setup: Setup, targets: tuple[str, ...], writer: Writer) -> None:
         self._owner = owner
         self._ask = ask
         self._setup = setup
         self._targets = targets
         self._target = 0
+        self._recalled: set[bytes] = set()  # what the ledger's store was asked for
         self._tries = 0  # of this target
         self._was_repaired = False
         self._loop = asyncio.get_running_loop()
-        self._writer = ClientWriter(send, self)
+        self._writer = writer
+        self._signing: asyncio.Task[None] | None = None
         self._plan: Plan | None = None
         self._call: Call | None = None
         self._relay: Relay | None = None
@@ -80,7 +83,6 @@ class Exchange:
         self._size = 0
         self._status = 0
         self._headers: list[Header] = []
-        self._timer: asyncio.TimerHandle | None = None
         self._timer_of_retry: asyncio.TimerHandle | None = None
         now = self._loop.time()
         self._last_in = self._last_out = now
@@ -91,9 +93,28 @@ class Exchange:
     # ---- attempts ------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        self._attempt()
-        if not self.done:
-            self._look_again()
+        self._writer.serve(self)
+        self._writer.wake(self._record.began + self._setup.soonest)
+        targets = self._setup.targets
+        signers = [signer for name in self._targets if (signer := targets[name].signer) is not None]
+        if signers:
+            self._signing = self._loop.create_task(self._sign(signers))
+        else:
+            self._attempt()
+
+    async def _sign(self, signers: list[Signer]) -> None:
+        """Credentials may have to be fetched before anything can be signed with them."""
+        refused: Fault | None = None
+        try:
+            for signer in signers:
+                await signer.refresh()
+        except Fault as fault:
+            refused = fault
+        self._signing = None
+        if refused is None:
+            self._attempt()
+        else:
+            self._refuse(refused)
 
     def _attempt(self) -> None:
         self._record.attempts += 1
@@ -105,14 +126,39 @@ class Exchange:
         self._status = 0
         self._headers = []
         self._last_in = self._loop.time()
+        ledger = self._setup.ledger
+        with ledger.asking(self._last_in) as question:
+            planned = self._planned(name)
+        if not self._recalled.issuperset(question.unknown):
+            self._recalled.update(question.unknown)
+            ledger.recall(question, partial(self._after_recall, name, planned))
+        else:
+            self._send(name, planned)
+
+    def _planned(self, name: str) -> Plan | WireFault:
         try:
-            self._plan = make_plan(self._ask, self._setup.targets[name], self._setup)
+            return make_plan(self._ask, self._setup.targets[name], self._setup)
         except WireFault as fault:
-            self._refuse(fault)
+            return fault
+
+    def _after_recall(self, name: str, planned: Plan | WireFault, anew: bool | None) -> None:
+        """The plan is made anew if the store knew something that it asked for."""
+        if self.done:
             return
+        if anew:
+            planned = self._planned(name)
+        elif anew is None and isinstance(planned, Plan):
+            planned.notices.append(Notice("ledger_unavailable"))
+        self._send(name, planned)
+
+    def _send(self, name: str, planned: Plan | WireFault) -> None:
+        if isinstance(planned, WireFault):
+            self._refuse(planned)
+            return
+        self._plan = planned
         self._record.backend = name
-        self._record.model = self._plan.model
-        self._call = self._owner.pool.call(self._plan.place, self._plan.request, self)
+        self._record.model = planned.model
+        self._call = self._owner.pool.call(planned.place, planned.request, self)
 
     def _again(self, fault: Fault) -> bool:
         """Whether another attempt is made, here or at the next backend."""
@@ -164,8 +210,6 @@ class Exchange:
             self._relay = self._plan.relay(self._ask)
         else:
             self._pieces = []
-        if self._relay is not None:
-            self._look_again()
 
     def _is_whole(self, headers: list[Header]) -> bool:
         """Whether the reply is one document instead of the stream that was asked for, and is to be converted."""
@@ -180,20 +224,21 @@ class Exchange:
             self._last_in = now
             return
         out = relay.feed(data)
+        record, writer = self._record, self._writer
         gap = now - self._last_in
-        if gap > self._record.longest_gap:  # noqa: PLR1730  # a call of max() costs more than all of this
-            self._record.longest_gap = gap
+        if gap > record.longest_gap:  # noqa: PLR1730  # a call of max() costs more than all of this
+            record.longest_gap = gap
         self._last_in = now
         if relay.ending is not None:
             self._end_stream(out)
         elif out:
-            if not self._writer.started:
+            if not writer.started:
                 self._start_stream(now)
             self._last_out = now
-            self._record.bytes_out += len(out)
-            self._writer.write(out)
+            record.bytes_out += len(out)
+            writer.write(out)
         if relay.complete and not self.done:
-            self._look_again()  # some servers say their last word and do not close
+            self._writer.wake(now + LAST_WORDS)  # some servers say their last word and do not close
 
     def _collect(self, data: bytes) -> None:
         assert self._pieces is not None
@@ -305,6 +350,9 @@ class Exchange:
         """The body as it came, once it was seen to be a reply."""
         if self._ask.route.operation == "generate":
             events, _ = find_wire(plan.target.wire).decode_reply(body, Notices())
+            listener = plan.listener(self._ask)
+            if listener is not None:
+                listener.whole(body)
             ending = ending_of(events)
             if isinstance(ending, Failed):
                 raise as_reply_fault(ending)
@@ -340,7 +388,8 @@ class Exchange:
             return
         self._record.status = status
         self._record.bytes_out = len(body)
-        self._writer.answer(status, [_JSON, *self._reply_headers()], body)
+        answer = partial(self._writer.answer, status, [_JSON, *self._reply_headers()], body)
+        self._setup.ledger.settled(answer)
         self._close(end)
 
     def _reply_headers(self) -> list[Header]:
@@ -348,19 +397,19 @@ class Exchange:
         headers = [(b"x-thinkwire-request-id", self._ask.request_id.encode())]
         if plan is None:
             return headers
-        headers.append((b"x-thinkwire-backend", plan.target.name.encode()))
+        headers.append(plan.target.mark)
         same = plan.target.wire == self._ask.route.wire
         for name, value in self._headers:
-            if (same and name not in _NOT_PASSED) or name in _FOR_EVERY_WIRE:
+            if (name in _FOR_EVERY_WIRE or (same and name not in _NOT_PASSED)) and _is_field(name, value):
                 headers.append((name, value))
-        if notices := header_of(plan.notices + self._record.notices):
-            headers.append((b"x-thinkwire-notices", notices))
+        if notices := plan.notices + self._record.notices:
+            headers.append((b"x-thinkwire-notices", header_of(notices)))
         return headers
 
     # ---- ends ----------------------------------------------------------------------------------------------------
 
     def _finish(self, body: bytes, end: str) -> None:
-        self._writer.end(body)
+        self._setup.ledger.settled(partial(self._writer.end, body))
         self._close(end)
 
     def client_gone(self) -> None:
@@ -374,17 +423,19 @@ class Exchange:
         if self._call is not None:
             self._call.abort()
             self._call = None
-        for timer in (self._timer, self._timer_of_retry):
-            if timer is not None:
-                timer.cancel()
-        self._timer = self._timer_of_retry = None
+        if self._timer_of_retry is not None:
+            self._timer_of_retry.cancel()
+            self._timer_of_retry = None
+        if self._signing is not None:
+            self._signing.cancel()
+            self._signing = None
         record = self._record
         record.end = end
         record.seconds = self._loop.time() - record.began
         if self._plan is not None:
             record.history = self._plan.actions
             record.notices = [*self._plan.notices, *record.notices, *getattr(self._relay, "notices", ())]
-        self._owner.over(record)
+        self._owner.over(self, record)
 
     # ---- the client's pace ---------------------------------------------------------------------------------------
 
@@ -392,7 +443,6 @@ class Exchange:
         self._stalled_at = self._loop.time()
         if self._call is not None:
             self._call.pause()
-        self._look_again()
 
     def client_flows(self) -> None:
         self._last_in = self._loop.time()
@@ -401,22 +451,19 @@ class Exchange:
 
     # ---- time ----------------------------------------------------------------------------------------------------
 
-    def _watch(self) -> None:
-        """Looks whether a time is up, and when to look again: nothing is set or cancelled per event."""
+    def watch(self) -> None:
+        """Looks whether a time is up. Nothing is set or cancelled per event: the next look is when the first of the
+        times that run is up, and never later than the shortest of all times from now."""
+        if self.done:
+            return
         now = self._loop.time()
         for due, act in self._deadlines():
             if due <= now:
                 act()
                 break
         if not self.done:
-            self._look_again()
-
-    def _look_again(self) -> None:
-        """Sets the timer anew, because a time may be up earlier than it was set for."""
-        if self._timer is not None:
-            self._timer.cancel()
-        due = min(due for due, _ in self._deadlines())
-        self._timer = self._loop.call_at(max(due, self._loop.time() + 0.01), self._watch)
+            due = min(*(due for due, _ in self._deadlines()), now + self._setup.soonest)
+            self._writer.wake(max(due, now + 0.01))
 
     def _deadlines(self) -> list[tuple[float, Callable[[], None]]]:
         bounds = self._setup.limits
@@ -467,6 +514,11 @@ class Exchange:
         self._target = len(self._targets) - 1
         self._tries = self._setup.limits.retries
         self._abandon(Fault("timeout", "the reply took longer than this gateway allows", blame="gateway"))
+
+
+def _is_field(name: bytes, value: bytes) -> bool:
+    """What an upstream said is not taken on trust, though its parser let it through."""
+    return b"\n" not in value and b"\r" not in value and b":" not in name and b"\n" not in name
 
 
 def header_of(notices: list[Notice]) -> bytes:

@@ -57,7 +57,7 @@ _BEDROCK = re.compile(r"/model/([^/]+)/(converse|converse-stream|count-tokens)")
 _MODEL = re.compile(r"/v1(?:beta)?/models/([^:]+)")
 
 
-def find_route(method: str, path: str, query: str) -> Route | Literal["method"] | None:
+def find_route(method: str, path: str, query: bytes) -> Route | Literal["method"] | None:
     """The route, None for a path that nobody serves, `"method"` for one that is served by another method."""
     route = _FIXED.get((method, path))
     if route is not None:
@@ -76,8 +76,8 @@ def _posted(method: str, route: Route) -> Route | Literal["method"]:
     return route if method == "POST" else "method"
 
 
-def _gemini(model: str, verb: str, query: str) -> Route:
+def _gemini(model: str, verb: str, query: bytes) -> Route:
     if verb == "countTokens":
         return Route("gemini", "count", model)
     stream = verb == "streamGenerateContent"
-    return Route("gemini", "generate", model, stream, stream and parse_qs(query).get("alt") != ["sse"])
+    return Route("gemini", "generate", model, stream, stream and parse_qs(query).get(b"alt") != [b"sse"])

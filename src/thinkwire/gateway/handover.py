@@ -19,6 +19,7 @@ from thinkwire.gateway.asking import Ask
 from thinkwire.gateway.faces import Route
 from thinkwire.gateway.history import HANDOVER, conversation_of, insertions_of
 from thinkwire.gateway.plan import Plan, make_plan
+from thinkwire.gateway.recalling import ask_ledger, settle_ledger
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import session_of
 from thinkwire.model import Failed, Notices, Request
@@ -89,15 +90,16 @@ async def hand_over(setup: Setup, pool: Pool, kept: list[Kept]) -> None:
     finally:
         for task in tasks:
             task.cancel()
-    for one, summary in zip(kept, summaries, strict=True):
-        _remember(setup, one, summary)
+    earlier = await ask_ledger(setup.ledger, lambda: [_insertions(setup, one) for one in kept])
+    for one, insertions, summary in zip(kept, earlier, summaries, strict=True):
+        insertion = Insertion(len(one.request.messages), summary)
+        name = conversation_of(one.ask, one.request)
+        setup.ledger.mark(one.ask.tenant, HANDOVER, name, _encode([*insertions, insertion]))
+    await settle_ledger(setup.ledger)
 
 
-def _remember(setup: Setup, kept: Kept, summary: str) -> None:
-    name = conversation_of(kept.ask, kept.request)
-    insertion = Insertion(len(kept.request.messages), summary)
-    all_of_them = [*insertions_of(setup.ledger, kept.ask.tenant, name), insertion]
-    setup.ledger.mark(kept.ask.tenant, HANDOVER, name, _encode(all_of_them))
+def _insertions(setup: Setup, kept: Kept) -> list[Insertion]:
+    return insertions_of(setup.ledger, kept.ask.tenant, conversation_of(kept.ask, kept.request))
 
 
 async def _summary(setup: Setup, pool: Pool, kept: Kept) -> str:

@@ -1,9 +1,9 @@
 """What becomes of a request's history on its way to a backend: whose thoughts are in it, which of them the backend may
 see, and what is remembered of the conversation.
 
-Whose a bare seal is, is told in this order: what the ledger noted when it was minted; the only backend that speaks the
-client's wire, if there is one; where several do, the one at which the conversation began. So a seal that nobody knows
-is kept as long as a conversation stays where it is, and is another's as soon as it is switched.
+Whose a bare seal is, is told in this order: what the ledger noted when it was minted; the only domain that speaks the
+client's wire, if there is one; where several do, the one whose seals that wire's clients get bare (replies of the
+others say whose they are); where there is none, the one at which the conversation began.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from functools import partial
 from hashlib import blake2b
 
 import msgspec
+from msgspec.structs import replace
 
 from thinkwire.gateway.asking import Ask
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import session_of
-from thinkwire.model import Notices, Request, Text
-from thinkwire.provenance.attribution import NATIVE, REGROUPING
+from thinkwire.model import Notices, Reasoning, Request, Rules, Text, ToolUse
+from thinkwire.provenance.attribution import MARKING, NATIVE, REGROUPING
 from thinkwire.provenance.carrier import PREFIX
 from thinkwire.provenance.handover import Insertion, insert
 from thinkwire.provenance.ledger import FORGETFUL, Ledger
@@ -32,6 +33,9 @@ _MARKS = (PREFIX.encode(), b64encode(PREFIX.encode()[:3]))
 
 _THOUGHTS = (b'thinking"', b"reasoning", b'"thought')
 """Found in a body that may hold thoughts, on any wire."""
+
+_SEALS = (b"ignature", b'"data"', b"encrypted_content", b"reasoning_details", b"redactedContent")
+"""Found in a body that may hold seals."""
 
 _AS_THEY_ARE = ("auto", "drop_signature", "summarize")
 """Modes that change nothing of what goes back to where it is from."""
@@ -48,11 +52,21 @@ EVERY_MESSAGE = 1 << 31
 def must_be_read(ask: Ask, target: Target, setup: Setup) -> bool:
     """Whether the history has to be looked at although the client speaks the backend's own wire."""
     body = ask.body
-    if any(mark in body for mark in _MARKS) or ask.route.wire in setup.shared_wires:
+    if any(mark in body for mark in _MARKS):
+        return True
+    if ask.route.wire in setup.shared_wires and any(mark in body for mark in _SEALS):
+        return True
+    if target.read(target.backend.model or ask.model).rules.history == "required" and b'"assistant"' in body:
         return True
     if setup.ledger.has(REFUSED) or setup.ledger.has(HANDOVER):
         return True
     return target.mode not in _AS_THEY_ARE and any(mark in body for mark in _THOUGHTS)
+
+
+def says_whose(wire: str, trust: str, setup: Setup) -> bool:
+    """Whether replies on their own wire must say whose they are: several domains share the wire, this is not the one
+    whose seals its clients get bare, and they keep what they get in place of a seal."""
+    return wire in setup.shared_wires and wire in MARKING and trust not in NATIVE.get(wire, ())
 
 
 class Past:
@@ -70,15 +84,20 @@ class Past:
         standpoint = self.standpoint(request)
         handed_over = self._handed_over(request)
         projected = project(self.restore(request, notices), standpoint, notices, self.actions)
+        if projected is request and lacks_thoughts(request, self._reading.rules):
+            projected = replace(request)  # another value: it is written anew, with what must be there
         return insert(projected, handed_over) if handed_over else projected
 
     def restore(self, request: Request, notices: Notices) -> Request:
         ask, setup = self._ask, self._setup
         ledger, tenant = setup.ledger, ask.tenant
         remembered = partial(ledger.find, tenant) if ask.route.wire in FORGETFUL else None
+        rules = self._reading.rules
         ordered = self._target.wire not in REGROUPING
         origins = partial(ledger.origin_of, tenant)
-        restoration = Restoration(setup.carrier(tenant), remembered, origins, self._presumed(request), ordered)
+        restoration = Restoration(
+            setup.carrier(tenant), remembered, origins, self._presumed(request), ordered, rules.bound
+        )
         return restoration.apply(request, notices)
 
     def standpoint(self, request: Request) -> Standpoint:
@@ -96,7 +115,7 @@ class Past:
         wire = self._ask.route.wire
         own = self._target.wire == wire
         if wire in self._setup.shared_wires:
-            return self._home(request) if own else ""
+            return self._setup.natives.get(wire) or (self._home(request) if own else "")
         if own:
             return self._reading.trust
         return self._setup.speakers.get(wire) or _native(wire)
@@ -127,6 +146,20 @@ class Past:
         request = find_wire(self._ask.route.wire).decode_request(self._ask.body, Notices())
         count = EVERY_MESSAGE if any_thought else len(request.messages)
         self._setup.ledger.mark(self._ask.tenant, REFUSED, self._place(request), b"%d" % count)
+
+
+def lacks_thoughts(request: Request, rules: Rules) -> bool:
+    """Whether a message has no thought, nor the field of one, where the target refuses such a message."""
+    if rules.history != "required":
+        return False
+    field = f"~{rules.field or 'reasoning_content'}"
+    for message in request.messages:
+        if message.role != "assistant" or (message.extra is not None and field in message.extra.fields):
+            continue
+        kinds = set(map(type, message.blocks))
+        if Reasoning not in kinds and (rules.on == "every" or ToolUse in kinds):
+            return True
+    return False
 
 
 def conversation_of(ask: Ask, request: Request) -> str:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from thinkwire.gateway.record import Record
+from thinkwire.model import Usage
 
 SERIES = 65_536
 """Numbers that one worker keeps (512 KiB). What would be one more is left out."""
@@ -31,6 +32,8 @@ OTHER = "other"
 _FIRST = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160)
 _GAPS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640, 1800)
+
+_KINDS = ("input", "output", "reasoning", "cache_read", "cache_write")
 
 Labels = tuple[tuple[str, str], ...]
 Key = tuple[str, Labels]
@@ -55,7 +58,11 @@ ATTEMPTS = Family("thinkwire_upstream_attempts_total", "counter", "Requests made
 RETRIES = Family("thinkwire_upstream_retries_total", "counter", "Those of them that were not the first.")
 OPEN = Family("thinkwire_open_requests", "gauge", "Requests that are open now.")
 CONNECTIONS = Family("thinkwire_upstream_connections", "gauge", "Connections to backends.")
-FAMILIES = (REQUESTS, FIRST, GAP, SECONDS, TOKENS, UNCOUNTED, BYTES, NOTICES, ATTEMPTS, RETRIES, OPEN, CONNECTIONS)
+STORE = Family("thinkwire_ledger_store_total", "counter", "Entries asked of the ledger's store or given to it.")
+FAMILIES = (
+    *(REQUESTS, FIRST, GAP, SECONDS, TOKENS, UNCOUNTED, BYTES, NOTICES, ATTEMPTS, RETRIES, STORE),
+    *(OPEN, CONNECTIONS),
+)
 
 
 class Cells:
@@ -64,32 +71,27 @@ class Cells:
     def __init__(self, path: Path | None = None) -> None:
         self._places: dict[Key, int] = {}
         self._keys_path = path and path.with_suffix(".keys")
-        self._values: array[float] | memoryview[float]
+        self.values: array[float] | memoryview[float]
         if path is None:
-            self._values = array("d", bytes(8 * SERIES))
+            self.values = array("d", bytes(8 * SERIES))
             return
         size = 8 * SERIES
         with open(path, "ab") as file:
             file.truncate(size)
         with open(path, "r+b") as file:
-            self._values = memoryview(mmap.mmap(file.fileno(), size)).cast("d")
+            self.values = memoryview(mmap.mmap(file.fileno(), size)).cast("d")
         self._places = {key: place for place, key in enumerate(_read_keys(path))}
 
-    def add(self, key: Key, value: float = 1.0) -> None:
-        place = self._place(key)
-        if place is not None:
-            self._values[place] += value
-
     def set(self, key: Key, value: float) -> None:
-        place = self._place(key)
+        place = self.place(key)
         if place is not None:
-            self._values[place] = value
+            self.values[place] = value
 
     def items(self) -> Iterator[tuple[Key, float]]:
         for key, place in list(self._places.items()):
-            yield key, self._values[place]
+            yield key, self.values[place]
 
-    def _place(self, key: Key) -> int | None:
+    def place(self, key: Key) -> int | None:
         place = self._places.get(key)
         if place is None:
             if len(self._places) >= SERIES:
@@ -110,6 +112,86 @@ def _read_keys(path: Path) -> list[Key]:
     return [msgspec.json.decode(line, type=Key) for line in lines]
 
 
+class _Series:
+    """The numbers of one family that differ in one label only, each found once."""
+
+    __slots__ = ("_cells", "_key", "_places")
+
+    def __init__(self, cells: Cells, name: str, labels: Labels, label: str = "") -> None:
+        self._cells = cells
+        self._key = (name, labels, label)
+        self._places: dict[str, int | None] = {}
+
+    def add(self, value: float, which: str = "") -> None:
+        try:
+            place = self._places[which]
+        except KeyError:
+            name, labels, label = self._key
+            key = (name, (*labels, (label, which)) if label else labels)
+            place = self._places[which] = self._cells.place(key)
+        if place is not None:
+            self._cells.values[place] += value
+
+
+class _Histogram:
+    """Each bucket counts its own; they are added up when they are written."""
+
+    __slots__ = ("_bounds", "_buckets", "_names", "_sum")
+
+    def __init__(self, cells: Cells, family: Family, labels: Labels) -> None:
+        self._bounds = family.bounds
+        self._names = [*(f"{bound:g}" for bound in family.bounds), "+Inf"]
+        self._buckets = _Series(cells, f"{family.name}_bucket", labels, "le")
+        self._sum = _Series(cells, f"{family.name}_sum", labels)
+
+    def add(self, value: float) -> None:
+        self._buckets.add(1, self._names[bisect_left(self._bounds, value)])
+        self._sum.add(value)
+
+
+class _Tally:
+    """All that is counted of requests with the same labels."""
+
+    def __init__(self, cells: Cells, face: str, backend: str, model: str) -> None:
+        labels: Labels = (("face", face), ("backend", backend or "none"), ("model", model))
+        backends = labels[1:2]
+        self._requests = _Series(cells, REQUESTS.name, labels, "end")
+        self._seconds = _Histogram(cells, SECONDS, labels)
+        self._first = _Histogram(cells, FIRST, labels)
+        self._gap = _Histogram(cells, GAP, labels)
+        self._bytes = _Series(cells, BYTES.name, labels, "direction")
+        self._tokens = _Series(cells, TOKENS.name, labels, "kind")
+        self._uncounted = _Series(cells, UNCOUNTED.name, labels, "kind")
+        self._notices = _Series(cells, NOTICES.name, backends, "code")
+        self._attempts = _Series(cells, ATTEMPTS.name, backends)
+        self._retries = _Series(cells, RETRIES.name, backends)
+
+    def observe(self, record: Record) -> None:
+        self._requests.add(1, record.end)
+        self._seconds.add(record.seconds)
+        if record.first_event is not None:
+            self._first.add(record.first_event)
+            if record.stream:
+                self._gap.add(record.longest_gap)
+        self._bytes.add(record.bytes_in, "in")
+        self._bytes.add(record.bytes_out, "out")
+        if record.end == "ok":
+            self._count_tokens(record.usage)
+        for notice in record.notices:
+            self._notices.add(1, notice.code)
+        if record.attempts:
+            self._attempts.add(record.attempts)
+            self._retries.add(record.attempts - 1)
+
+    def _count_tokens(self, usage: Usage | None) -> None:
+        for kind in _KINDS:
+            count = getattr(usage, kind, None)
+            if count is None:
+                self._uncounted.add(1, kind)
+            else:
+                self._tokens.add(count, kind)
+
+
 class Metrics:
     """`observe` is an observer of the gateway. `gauges` gives what is open now: requests, connections. Workers share
     a `directory`, each under its `number`."""
@@ -122,48 +204,22 @@ class Metrics:
         self._own = f"metrics-{number}"
         self._cells = Cells(directory / f"{self._own}.cells" if directory is not None else None)
         self._models: set[str] = set()
+        self._tallies: dict[tuple[str, str, str], _Tally] = {}
+        self._stored = _Series(self._cells, STORE.name, (), "outcome")
         self.sample()
 
     # ---- counting ------------------------------------------------------------------------------------------------
 
     def observe(self, record: Record) -> None:
-        add = self._cells.add
-        labels: Labels = (
-            ("face", record.face),
-            ("backend", record.backend or "none"),
-            ("model", self._model(record)),
-        )
-        add((REQUESTS.name, (*labels, ("end", record.end))))
-        self._measure(SECONDS, labels, record.seconds)
-        if record.first_event is not None:
-            self._measure(FIRST, labels, record.first_event)
-        if record.stream and record.first_event is not None:
-            self._measure(GAP, labels, record.longest_gap)
-        add((BYTES.name, (*labels, ("direction", "in"))), record.bytes_in)
-        add((BYTES.name, (*labels, ("direction", "out"))), record.bytes_out)
-        if record.end == "ok":
-            self._count_tokens(record, labels)
-        for notice in record.notices:
-            add((NOTICES.name, (labels[1], ("code", notice.code))))
-        if record.attempts:
-            add((ATTEMPTS.name, labels[1:2]), record.attempts)
-            add((RETRIES.name, labels[1:2]), record.attempts - 1)
-        self.sample()
+        key = (record.face, record.backend, self._model(record))
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = self._tallies[key] = _Tally(self._cells, *key)
+        tally.observe(record)
 
-    def _count_tokens(self, record: Record, labels: Labels) -> None:
-        for kind in ("input", "output", "reasoning", "cache_read", "cache_write"):
-            count = getattr(record.usage, kind, None)
-            if count is None:
-                self._cells.add((UNCOUNTED.name, (*labels, ("kind", kind))))
-            else:
-                self._cells.add((TOKENS.name, (*labels, ("kind", kind))), count)
-
-    def _measure(self, family: Family, labels: Labels, value: float) -> None:
-        """Each bucket counts its own; they are added up when they are written."""
-        index = bisect_left(family.bounds, value)
-        bound = f"{family.bounds[index]:g}" if index < len(family.bounds) else "+Inf"
-        self._cells.add((f"{family.name}_bucket", (*labels, ("le", bound))))
-        self._cells.add((f"{family.name}_sum", labels), value)
+    def count_stored(self, outcome: str, entries: int) -> None:
+        """What came of entries that the ledger's store was asked for, or was given."""
+        self._stored.add(entries, outcome)
 
     def _model(self, record: Record) -> str:
         name = record.model[:NAME]

@@ -15,13 +15,13 @@ from thinkwire.convert import Passage, StreamTranslator, TranslatedReply, transl
 from thinkwire.faults import WireFault, bad_request
 from thinkwire.gateway.asking import Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
-from thinkwire.gateway.history import Past, must_be_read
-from thinkwire.gateway.relay import Gathering, Passing, Relay
+from thinkwire.gateway.history import Past, must_be_read, says_whose
+from thinkwire.gateway.relay import Gathering, Listener, Passing, Recorder, Relay, Watch
 from thinkwire.gateway.setup import Setup
 from thinkwire.model import Notice
 from thinkwire.provenance.attribution import Attribution, is_needed
 from thinkwire.provenance.carrier import Carrier
-from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording
+from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording, Witness
 from thinkwire.tool_offer import Offer
 from thinkwire.upstream.backend import PASSTHROUGH
 from thinkwire.upstream.pool import Place
@@ -44,7 +44,8 @@ _COUNT_AT_START = ("anthropic",)
 
 class Plan(NamedTuple):
     """`passes`: the reply goes through as it comes. `offer` is how the tools were offered. `trust` is the domain of the
-    seals that come back, `actions` what was done to the thoughts of the history."""
+    seals that come back, `presumed` whether a bare seal is taken for one of it anyway, `actions` what was done to the
+    thoughts of the history."""
 
     target: Target
     place: Place
@@ -60,11 +61,12 @@ class Plan(NamedTuple):
     carrier: Carrier | None = None
     trust: str = ""
     ledger: Ledger | None = None
+    presumed: bool = False
     actions: Mapping[str, int] = {}
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
-            return Passing(self.target.wire)
+            return Passing(self.target.wire, self.listener(ask))
         translator = StreamTranslator(
             source=self.target.wire,
             target=ask.route.wire,
@@ -72,7 +74,7 @@ class Plan(NamedTuple):
             model=self.model or None,
             show_model=self.show_model,
             tools=self.offer,
-            passage=self._passage(ask),
+            passage=self._passage(ask, folded=not ask.stream),
         )
         return translator if ask.stream else Gathering(translator, ask.route.wire, self.show_model)
 
@@ -86,17 +88,29 @@ class Plan(NamedTuple):
             model=self.model or None,
             show_model=self.show_model,
             tools=self.offer,
-            passage=self._passage(ask)._replace(folded=True),
+            passage=self._passage(ask, folded=True),
         )
 
-    def _passage(self, ask: Ask) -> Passage:
+    def listener(self, ask: Ask) -> Listener | None:
+        """Who hears a reply that passes through as it comes: for thoughts that the backend will want back, though its
+        client may drop them; or for seals, if they are not those that every bare one is taken for."""
+        if self.ledger is None:
+            return None
+        wire = self.target.wire
+        wanted = self.target.read(self.model).rules.history == "required"
+        if wanted and wire in FORGETFUL and b'"tools"' in ask.body:
+            recording = Recording(self.ledger, ask.tenant, self.trust)
+            return Recorder(wire, self.markup, self.model or None, recording)
+        return None if self.presumed else Watch(wire, Witness(self.ledger, ask.tenant, self.trust))
+
+    def _passage(self, ask: Ask, folded: bool) -> Passage:
         attribution = None
         if self.carrier is not None and is_needed(self.trust, ask.route.wire):
             attribution = partial(Attribution, self.carrier, self.trust, ask.route.wire)
         recording = None
         if self.ledger is not None and self.offer and ask.route.wire in FORGETFUL:
             recording = Recording(self.ledger, ask.tenant, self.trust)
-        return Passage(not ask.stream, ask.stream, self.input_tokens, attribution, ask.route.array, recording)
+        return Passage(folded, ask.stream, self.input_tokens, attribution, ask.route.array, recording)
 
 
 def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
@@ -110,19 +124,24 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     head += _passed_headers(ask.headers, target) if same else own_lines(target.wire)
     place = Place(target.host, target.port, target.tls, key)
     as_it_is = same and model == ask.model and stream == ask.stream and not reading.marked and not ask.route.array
-    if as_it_is and not must_be_read(ask, target, setup):
-        return _passing(ask, target, place, head, model)
+    attributed = says_whose(ask.route.wire, reading.trust, setup)
+    if as_it_is and not attributed and not must_be_read(ask, target, setup):
+        return _passing(ask, target, setup, place, head, model)
     try:
-        return _converting(ask, target, setup, place, head, model, stream)
+        plan = _converting(ask, target, setup, place, head, model, stream)
     except WireFault as fault:
         if as_it_is and fault.code not in _READ_AND_REFUSED:
-            return _passing(ask, target, place, head, model)  # what cannot be read is the backend's to judge
+            return _passing(ask, target, setup, place, head, model)  # what cannot be read is the backend's to judge
         raise
+    unchanged = as_it_is and plan.request.endswith(ask.body)
+    return plan._replace(passes=True) if unchanged and not attributed else plan
 
 
-def _passing(ask: Ask, target: Target, place: Place, head: bytes, model: str) -> Plan:
-    request = target.request(head, ask.body)
-    return Plan(target, place, request, ask.stream, True, model, None, target.read(model).markup, Offer(), [])
+def _passing(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str) -> Plan:
+    request, reading = target.request(head, ask.body), target.read(model)
+    plan = Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
+    presumed = setup.natives.get(ask.route.wire) == reading.trust
+    return plan._replace(trust=reading.trust, ledger=setup.ledger, presumed=presumed)
 
 
 def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str, stream: bool) -> Plan:
@@ -158,6 +177,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
         carrier,
         reading.trust,
         setup.ledger,
+        setup.natives.get(route.wire) == reading.trust,
         past.actions,
     )
 

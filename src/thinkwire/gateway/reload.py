@@ -19,7 +19,10 @@ from thinkwire.configuration.settings import Settings
 EVERY = 1.0
 """Seconds between two looks."""
 
-_FIXED = (("server", "host"), ("server", "port"), ("server", "workers"), ("server", "log"), ("limits", "connect"))
+_FIXED = (
+    *(("server", "host"), ("server", "port"), ("server", "workers"), ("server", "log"), ("limits", "connect")),
+    *(("ledger", key) for key in ("store", "entries", "bytes", "ttl", "wait")),
+)
 """What counts from the start to the end of a process."""
 
 Stamp = tuple[int, int, int]

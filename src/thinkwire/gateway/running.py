@@ -17,6 +17,7 @@ import msgspec
 from thinkwire.configuration.reading import Source
 from thinkwire.configuration.settings import Settings
 from thinkwire.gateway.app import Gateway, Observer
+from thinkwire.gateway.ledger_store import open_backing
 from thinkwire.gateway.log import Log, take_over_logging
 from thinkwire.gateway.metrics import Metrics
 from thinkwire.gateway.record import Record
@@ -38,6 +39,7 @@ class Launch(msgspec.Struct, frozen=True):
 def run(launch: Launch, listening: socket.socket, on_ready: Callable[[], None] | None = None) -> int:
     """Serves until a signal says stop. The exit code."""
     settings = launch.settings
+    open_backing(settings)  # what cannot be had is said here, once, and not by each worker
     if settings.server.workers == 1:
         _run(launch, 0, listening, None, on_ready)
         return 0
@@ -66,11 +68,14 @@ def _run(
         loop.set_exception_handler(lambda _, context: log.crash(context.get("exception"), str(context.get("message"))))
         if parent is not None:
             loop.add_reader(parent.fileno(), _orphaned, loop, parent, server)
-        watching = loop.create_task(reloader.watch(partial(_tick, gateway)))
+        watching = [loop.create_task(reloader.watch(partial(_tick, gateway)))]
+        if gateway.replicas is not None:
+            watching.append(loop.create_task(gateway.replicas.watch()))
         try:
             await server.serve([listening])
         finally:
-            watching.cancel()
+            for task in watching:
+                task.cancel()
 
     with closing, asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(serve())
@@ -99,6 +104,8 @@ def assemble(
     gateway.control.metrics = metrics.text
     gateway.control.say = log.say
     gateway.control.tick = metrics.sample
+    if gateway.backing is not None:
+        gateway.backing.attach(log.say, metrics.count_stored)
 
     @contextlib.contextmanager
     def closing() -> Iterator[None]:

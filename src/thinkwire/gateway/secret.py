@@ -11,12 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 from secrets import token_bytes
 
+from thinkwire.configuration.state import state_directory
+
 _SIZE = 32
 
 
 @lru_cache(maxsize=1)
 def secret_of_this_machine() -> bytes:
-    path = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "thinkwire" / "secret"
+    path = state_directory() / "secret"
     try:
         return _read(path) or _make(path)
     except OSError:

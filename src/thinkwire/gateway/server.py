@@ -35,7 +35,7 @@ class Server(uvicorn.Server):
     """`on_ready` is called once it takes requests. Without `signals`, only `stop` ends it."""
 
     def __init__(self, gateway: Gateway, on_ready: Callable[[], None] | None = None, signals: bool = True) -> None:
-        protocol = partial(StrictProtocol, limits=lambda: gateway.setup.limits)
+        protocol = partial(StrictProtocol, gateway, lambda: gateway.setup.limits)
         super().__init__(
             uvicorn.Config(
                 cast("Any", gateway),

@@ -1,124 +1,215 @@
-"""HTTP/1.1 as clients must speak it: uvicorn's httptools protocol, made stricter.
+"""HTTP/1.1 as clients must speak it: one connection of the gateway's own server.
 
 Whoever stands in front of a gateway may read a doubtful request in another way than the gateway does, and that
 difference is how requests are smuggled. So nothing is guessed: a request whose framing can be read in two ways is
-refused with 400, and its connection is closed. The parser refuses much of it by itself (llhttp in its strict default);
-what it lets pass, is refused here, and so is whatever takes too long or is too large.
+refused with 400, and its connection is closed. The parser (llhttp by httptools, in its strict default) refuses much
+of it by itself; what it lets pass is refused here and in strict_head.py, and so is what takes too long or is too large.
 
-`Cycle.write_now` and `answer_now` are the short ways out for a piece of a stream and for a whole reply (writer.py).
+Requests are `Turn`s, answered in the order they came. While one is being answered, at most what one read brought of the
+next ones waits, and no more is read. The parser's callbacks only collect; what a request sets going is set going behind
+them, so that no fault of ours looks like one of the client.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
-from typing import Any, Literal, cast
-from urllib.parse import unquote
+from typing import Any, Literal, Protocol, cast
 
 import httptools
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from thinkwire.configuration.settings import Limits
-
-METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-_NOT_IN_A_HOST = frozenset(b' "/@\\,?#<>%\x7f') | frozenset(range(0x20)) | frozenset(range(0x80, 0x100))
+from thinkwire.gateway.alarm import Alarm
+from thinkwire.gateway.answer import OUR_MISTAKE, Answer
+from thinkwire.gateway.app import Admitted
+from thinkwire.gateway.asking import Head, Headers
+from thinkwire.gateway.strict_head import Refused, check_first_line, check_framing, expects_continue, read_target
+from thinkwire.gateway.turn import Turn
 
 _CHUNK_OVERHEAD = 16
 """Bytes of chunk framing per byte of body, beyond one head's worth: one byte per chunk takes six."""
 
 
-class Refused(Exception):
-    """The request is not one. The message is for the client."""
+class Application(Protocol):
+    """What is served (app.py)."""
+
+    def admit(self, head: Head) -> Answer | Admitted: ...
 
 
-class Cycle(RequestResponseCycle):
-    """One request and its reply."""
+class ServerState(Protocol):
+    """What uvicorn's server keeps of its connections, and the header fields (a date) that go with every reply."""
 
-    def write_now(self, data: bytes) -> bool:
-        """Writes a piece of a chunked body straight to the transport. False if that cannot be done now."""
-        if not data or not self.chunked_encoding or self.flow.write_paused or self.disconnected:
-            return False
-        self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
-        return True
-
-    def answer_now(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bool:
-        """Writes a whole reply, head and body in one piece. False if that cannot be done now."""
-        if self.response_started or self.flow.write_paused or self.disconnected or self.scope["method"] == "HEAD":
-            return False
-        lines = [b"%b: %b\r\n" % header for header in [*self.default_headers, *headers] if _is_field(*header)]
-        if not self.keep_alive:
-            lines.append(b"connection: close\r\n")
-        length = b"content-length: %d\r\n\r\n" % len(body)
-        self.response_started = self.response_complete = True
-        self.waiting_for_100_continue = False
-        self.transport.write(b"".join([STATUS_LINE[status], *lines, length, body]))
-        self.message_event.set()
-        if not self.keep_alive:
-            self.transport.close()
-        self.on_response()
-        return True
-
-    def forget(self) -> None:
-        """The client is as good as gone."""
-        if not self.response_complete:
-            self.disconnected = True
-            self.message_event.set()
+    connections: set[Any]
+    default_headers: Headers
 
 
-class StrictProtocol(HttpToolsProtocol):
-    """`limits` gives those that count now: a connection may outlive a reload."""
+class StrictProtocol(asyncio.Protocol):
+    """`limits` gives those that count now: a connection may outlive a reload. `app` and `server_state` are given by
+    name, with more that is not needed here, by uvicorn."""
 
-    def __init__(self, *args: Any, limits: Callable[[], Limits], **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self, app: Application, limits: Callable[[], Limits], server_state: ServerState, **_of_uvicorn: Any
+    ) -> None:
+        self._app = app
         self._limits = limits
+        self._state = server_state
+        self._loop = asyncio.get_running_loop()
+        self._parser: Any = httptools.HttpRequestParser(self)
+        # What comes behind a request that closes its connection is no reason to drop its reply.
+        self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.transport: asyncio.Transport = None  # type: ignore[assignment]  # before a connection is made
+        self._client: str | None = None
+        self._read_paused = False
+        self.write_paused = False
+
         self._reading: Literal["nothing", "head", "body"] = "nothing"
         self._deaf = False  # what still comes is not listened to
         self._size = 0  # of the head; of the body, with its framing
+        self._url = b""
+        self._headers: Headers = []
         self._fields = 0
-        self._body = 0
-        self._due = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._newest: Turn | None = None
+        self._turns: deque[Turn] = deque()  # whose reply is not over
+        self._alarm = Alarm(self._loop, self._look)  # for what the client is to do
+        self.alarm_of_turns = Alarm(self._loop, self._wake_turn)
 
     # ---- asyncio's side ------------------------------------------------------------------------------------------
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.timeout_keep_alive = self._limits().keep_alive  # type: ignore[assignment]  # call_later takes any number
-        self._wait(self._limits().head_time)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        self._client = str(peer[0]) if isinstance(peer, tuple) else None
+        self._state.connections.add(self)
+        self._alarm.set(self._loop.time() + self._limits().head_time)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
-        super().connection_lost(exc)
+        self._state.connections.discard(self)
+        self._deaf = True
+        self._forget_turns()
+        self._alarm.stop()
+        self.alarm_of_turns.stop()
+        self._parser = None  # it holds us, too
 
     def data_received(self, data: bytes) -> None:
-        self._unset_keepalive_if_required()
         if self._deaf:
             return
         self._size += len(data)
         before = self._reading
         try:
             if before == "nothing":
-                _check_first_line(data)
-            self.parser.feed_data(data)
+                check_first_line(data)
+            self._parser.feed_data(data)
             self._bound()
         except httptools.HttpParserUpgrade:  # no protocol to change to: the request counts, what follows does not
             self._deaf = True
-            self.cycle.keep_alive = False
+            if self._newest is not None:
+                self._newest.keep = False
         except httptools.HttpParserCallbackError as error:
             cause = error.__context__
             self._refuse(str(cause) if isinstance(cause, Refused) else "the request cannot be read")
+            return
         except httptools.HttpParserError:
             self._refuse("the framing of the request is not HTTP/1.1")
+            return
         except Refused as refused:
             self._refuse(str(refused))
-        else:
-            self._set_timer(before)
+            return
+        self._set_alarm(before)
+        self._advance()
 
-    @property
-    def _last(self) -> Cycle | None:
-        """The newest request, if there was one."""
-        return cast("Cycle | None", self.cycle)
+    def pause_writing(self) -> None:
+        self.write_paused = True
+        if self._turns and (owner := self._turns[0].owner) is not None:
+            owner.client_waits()
+
+    def resume_writing(self) -> None:
+        self.write_paused = False
+        if self._turns and (owner := self._turns[0].owner) is not None:
+            owner.client_flows()
+        self._advance()
+
+    def shutdown(self) -> None:
+        """The server stops: nothing more is taken from this connection than what has come."""
+        if self._newest is not None and self._turns:
+            self._newest.keep = False
+        else:
+            self._close()
+
+    # ---- turns ---------------------------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Takes the request whose turn it is as far as it can be taken; what is answered at once makes way."""
+        while self._turns and not self.write_paused:
+            turn = self._turns[0]
+            if turn.owner is not None or turn.started:
+                break
+            try:
+                going = self._go_on(turn)
+            except Exception as error:  # noqa: BLE001  # the border to the client: our mistake is logged, and is a 500
+                self._crashed(turn, error)
+                break
+            if not going:
+                break
+        waits = self.write_paused and self._turns and self._turns[0].admitted is None
+        self._pause_reading(len(self._turns) > 1 or bool(waits))
+
+    def _go_on(self, turn: Turn) -> bool:
+        """Whether the reply is over already, so that the next one may have its turn."""
+        admitted = turn.admitted
+        if admitted is None:
+            result = self._app.admit(turn.head)
+            if isinstance(result, Answer):
+                turn.say(result)
+                return True
+            admitted = turn.admitted = result
+            if not turn.whole and expects_continue(turn.head.headers):
+                self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if not turn.whole and turn.size <= admitted.most:
+            return False
+        done = admitted.begin(turn.body(), turn)
+        if isinstance(done, Answer):
+            turn.say(done)
+        return turn.started and turn.owner is None
+
+    def over(self, turn: Turn) -> None:
+        """The reply has been written."""
+        if not self._turns or self._turns[0] is not turn:
+            return  # the client had left
+        self._turns.popleft()
+        self.alarm_of_turns.rest()
+        if not turn.keep:
+            self._turns.clear()
+            self._close()
+        elif self._turns:
+            self._loop.call_soon(self._advance)
+        elif self._reading == "nothing":
+            self._alarm.set(self._loop.time() + self._limits().keep_alive)
+
+    def _forget_turns(self) -> None:
+        """The client is gone, or as good as gone."""
+        turns = list(self._turns)
+        self._turns.clear()
+        for turn in turns:
+            if turn.owner is not None:
+                turn.owner.client_gone()
+
+    def _crashed(self, turn: Turn, error: Exception) -> None:
+        self._loop.call_exception_handler({"message": "serving a request", "exception": error, "protocol": self})
+        if turn.owner is not None:
+            turn.owner.client_gone()
+        if turn.started:
+            self._forget_turns()
+            self._close()
+        else:
+            turn.say(OUR_MISTAKE)
+
+    def _wake_turn(self) -> None:
+        if self._turns and (owner := self._turns[0].owner) is not None:
+            owner.watch()
+
+    def usual(self) -> bytes:
+        return b"".join([b"%b: %b\r\n" % header for header in self._state.default_headers])
 
     # ---- time and size -------------------------------------------------------------------------------------------
 
@@ -127,51 +218,53 @@ class StrictProtocol(HttpToolsProtocol):
         if self._reading != "body":
             if self._size > limits.head:
                 raise Refused(f"the head is larger than {limits.head} bytes")
-        elif self._size > limits.head + self._body * _CHUNK_OVERHEAD:
+        elif self._newest is not None and self._size > limits.head + self._newest.size * _CHUNK_OVERHEAD:
             raise Refused("the chunks hold more framing than body")
 
-    def _set_timer(self, before: str) -> None:
-        if self._reading == "nothing":
-            self._stop_timer()
-        elif self._reading == "body":
-            self._wait(self._limits().body_time)
-        elif before != "head":
-            self._wait(self._limits().head_time)
-
-    def _wait(self, seconds: float) -> None:
-        """Sets the time that is up if nothing more comes. A timer that runs is not touched: it looks again."""
-        self._due = self.loop.time() + seconds
-        if self._timer is not None and self._timer.when() > self._due:
-            self._stop_timer()
-        if self._timer is None:
-            self._timer = self.loop.call_at(self._due, self._look)
+    def _set_alarm(self, before: str) -> None:
+        if self._reading == "body":
+            self._alarm.set(self._loop.time() + self._limits().body_time)
+        elif self._reading == "head":
+            if before != "head":
+                self._alarm.set(self._loop.time() + self._limits().head_time)
+        elif self._turns:
+            self._alarm.rest()
+        elif before != "nothing":  # the rest of a request that was answered before it was whole
+            self._alarm.set(self._loop.time() + self._limits().keep_alive)
 
     def _look(self) -> None:
-        self._timer = None
-        if self._due > self.loop.time():
-            self._timer = self.loop.call_at(self._due, self._look)
-        elif self.flow.read_paused:  # it is we who do not read
-            self._wait(self._limits().body_time)
+        """The client has not done in time what it should have done."""
+        if self.transport.is_closing() or (self.write_paused and not self._turns):
+            self.transport.abort()  # it does not read the end
+        elif self._read_paused:  # it is we who do not read
+            self._alarm.set(self._loop.time() + self._limits().body_time)
         elif self._reading == "nothing":
-            if self._last is None:
-                self.transport.close()  # it was opened and never used
+            self._close()
         else:
             self._refuse("the request takes too long to come", 408)
 
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _pause_reading(self, pause: bool) -> None:
+        if pause != self._read_paused and not self.transport.is_closing():
+            self._read_paused = pause
+            if pause:
+                self.transport.pause_reading()
+            else:
+                self.transport.resume_reading()
+
+    def _close(self) -> None:
+        """Closes behind what has been written."""
+        self._deaf = True
+        self.transport.close()
+        self._alarm.set(self._loop.time() + self._limits().write_stall)
 
     def _refuse(self, reason: str, status: int = 400) -> None:
         """Says no, if nothing else is being said on this connection, and closes it."""
-        self._deaf = True
-        self._stop_timer()
-        cycle = self._last
+        turns = self._turns
+        newest = self._newest
         if self._reading == "body":  # of this very request
-            free = cycle is None or not (cycle.response_started or self.pipeline)
+            free = newest is None or (len(turns) == 1 and turns[0] is newest and not newest.started)
         else:
-            free = cycle is None or cycle.response_complete
+            free = not turns
         if free:
             body = reason.encode("ascii", "replace")
             phrase = b"Request Timeout" if status == 408 else b"Bad Request"
@@ -179,124 +272,45 @@ class StrictProtocol(HttpToolsProtocol):
                 b"HTTP/1.1 %d %b\r\ncontent-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
                 % (status, phrase, len(body), body)
             )
-        if cycle is not None:
-            cycle.forget()
-        self.transport.close()
+        self._forget_turns()
+        self._close()
 
     # ---- the parser's side ---------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
         self._reading = "head"
+        self._url = b""
+        self._headers = []
         self._fields = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields += 1
         if self._fields > self._limits().headers:
             raise Refused(f"there are more than {self._limits().headers} header fields")
         if self._reading == "head":  # else it is a trailer, and nobody is to take that for a header
-            super().on_header(name, value)
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        method = self.parser.get_method().decode("ascii")
-        http_version = self.parser.get_http_version()
-        if method not in METHODS:
-            raise Refused("this method is not known here")
-        self._check_framing(http_version)
-        self.scope["method"] = method
-        self.scope["http_version"] = http_version
-        self._read_target()
+        parser, headers = self._parser, self._headers
+        version = parser.get_http_version()
+        method = parser.get_method().decode("ascii")
+        check_framing(method, version, len(self._url), headers, self._limits().head)
+        path, query = read_target(self._url, headers)
+        keep = version == "1.1" and parser.should_keep_alive()
+        self._newest = Turn(self, Head(method, path, query, headers, self._client), keep, version == "1.1")
+        self._turns.append(self._newest)
         self._reading = "body"
-        self._size = self._body = 0
-        self._start()
-
-    def _check_framing(self, http_version: str) -> None:
-        hosts, lengths, encodings = [], [], []
-        size = len(self.url)
-        for name, value in self.headers:
-            size += len(name) + len(value)
-            if name == b"host":
-                hosts.append(value)
-            elif name == b"content-length":
-                lengths.append(value)
-            elif name == b"transfer-encoding":
-                encodings.append(value)
-        if size > self._limits().head:
-            raise Refused(f"the head is larger than {self._limits().head} bytes")
-        if http_version not in ("1.1", "1.0"):
-            raise Refused("the version is neither HTTP/1.1 nor HTTP/1.0")
-        if len(hosts) != 1 and (hosts or http_version == "1.1"):
-            raise Refused("there must be one Host")
-        if hosts and not _NOT_IN_A_HOST.isdisjoint(hosts[0]):
-            raise Refused("the Host is not one")
-        if len(lengths) > 1 or (lengths and not lengths[0].isdigit()):
-            raise Refused("there must be one Content-Length, a number")
-        if encodings and (len(encodings) > 1 or encodings[0].lower() != b"chunked"):
-            raise Refused("the only Transfer-Encoding is chunked, once")
-        if encodings and (lengths or http_version == "1.0"):
-            raise Refused("Transfer-Encoding goes with neither Content-Length nor HTTP/1.0")
-
-    def _read_target(self) -> None:
-        target: Any = httptools.parse_url(self.url)  # its parts may be None, whatever its stubs say
-        if not target.path or target.fragment is not None or target.userinfo is not None:
-            raise Refused("the target has no path, or more than a path and a query")
-        if target.host is not None and (b"host", self.url.split(b"/", 3)[2]) not in self.headers:
-            raise Refused("the target names another host than Host does")
-        raw_path = target.path
-        path = raw_path.decode("ascii")
-        self.scope["path"] = self.root_path + (unquote(path) if "%" in path else path)
-        self.scope["raw_path"] = self.root_path.encode("ascii") + raw_path
-        self.scope["query_string"] = target.query or b""
-
-    def _start(self) -> None:
-        before = self._last
-        self.cycle = Cycle(
-            scope=self.scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=self.access_log,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=self.scope["http_version"] == "1.1" and self.parser.should_keep_alive(),
-            on_response=self.on_response_complete,
-        )
-        if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, self.app)
-        else:
-            self.flow.pause_reading()
-            self.pipeline.appendleft((self.cycle, self.app))
+        self._size = 0
 
     def on_body(self, body: bytes) -> None:
-        self._body += len(body)
-        if self.cycle.response_complete:
-            return
-        self.cycle.body += body
-        if len(self.cycle.body) > HIGH_WATER_LIMIT:
-            self.flow.pause_reading()
-        self.cycle.message_event.set()
+        if self._newest is not None:
+            self._newest.take(body)
 
     def on_message_complete(self) -> None:
+        if self._newest is not None:
+            self._newest.whole = True
         self._reading = "nothing"
         self._size = 0
-        if not self.cycle.response_complete:
-            self.cycle.more_body = False
-            self.cycle.message_event.set()
-
-
-def _is_field(name: bytes, value: bytes) -> bool:
-    """What an upstream said is not taken on trust, though its parser let it through."""
-    return b"\n" not in value and b"\r" not in value and b":" not in name and b"\n" not in name
-
-
-def _check_first_line(data: bytes) -> None:
-    """What the parser takes for a request line too, though it is none: empty lines, two blanks for one."""
-    if data[:1] == b"\n":
-        raise Refused("the line ends are not CRLF")
-    if data[:2] == b"\r\n":  # one may be left over from the request before
-        return
-    end = data.find(b"\r\n")
-    if end >= 0 and data.count(b" ", 0, end) != 2:
-        raise Refused("the request line is not a method, a target and a version")

@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from itertools import product
 
 import msgspec
+from msgspec.structs import replace
 
 from thinkwire.markup.marks import FOLD, NOTHING, Mark, Marks, Role
 from thinkwire.markup.profiles import Profile
@@ -42,13 +43,18 @@ class Plan(msgspec.Struct, frozen=True):
     starts_inside: bool
     code: bool  # markers in code are text
     field_edges: bool  # fields of leaky servers begin or end with these markers
+    first: frozenset[str] = frozenset()  # every character that a marker may begin with as long as no thought came
 
 
 @lru_cache(maxsize=256)
 def plan_of(profile: Profile, tools: bool) -> Plan:
     """The plan of a profile. With `tools`, a tool-call opener ends a thought."""
-    if profile.kind == "channel":
-        return _channel_plan(profile)
+    plan = _channel_plan(profile) if profile.kind == "channel" else _plan(profile, tools)
+    first = frozenset(first for marks in (plan.start, plan.head, plan.text) for first in marks.firsts)
+    return replace(plan, first=first)
+
+
+def _plan(profile: Profile, tools: bool) -> Plan:
     tag = profile.kind == "tag"
     openers = _opener_tags(profile) if tag else _literals(profile.open, Role.OPEN)
     closers = _closer_tags(profile) if tag else _literals(profile.close, Role.CLOSE)

@@ -41,8 +41,27 @@ from thinkwire.model.events import (
 _BESIDE = (Started, UsageSeen, Alive, Noted)
 """Events that say nothing of the text, wherever they come."""
 
+_PLAIN = frozenset({Started, UsageSeen, Finished, Ended})
+
 _COMPLETE = ("end_turn", "stop_sequence")
 """Reasons to stop of a model that had said all it wanted to say."""
+
+
+def is_plain(events: list[Event], profile: Profile, tools: bool = False) -> bool:
+    """Whether the stage would give out these events, which are all of a reply, as they are: there is no thought and no
+    call, and no text holds a character that a marker could begin with. True for most of the small replies there are."""
+    plan = plan_of(profile, tools)
+    if plan.starts_inside:
+        return False
+    for event in events:
+        kind = type(event)
+        if kind is TextDelta:
+            text = event.text  # type: ignore[union-attr]
+            if event.key is not None or event.refusal or text[:1].isspace() or not plan.first.isdisjoint(text):  # type: ignore[union-attr]
+                return False
+        elif kind not in _PLAIN:
+            return False
+    return True
 
 
 class MarkupStage:
@@ -99,12 +118,14 @@ class MarkupStage:
             if item is None:
                 self._give(scanner.feed(event.text), out)
                 self.idle = scanner.idle
-            elif isinstance(item, TextDelta):
-                self._say(item, out)
-            else:
+            elif isinstance(item, ThoughtDelta):
                 if not self._visible:
                     self._thought.append(item.text)
                 out.append(item)
+            elif self._visible and self._key is None:
+                out.append(item)
+            else:
+                self._say(item, out)
         elif self._mirror is not None:
             ahead = self._edges.held if self._edges is not None else ""
             self._give_beside(self._mirror.feed(event.text, ahead), out)

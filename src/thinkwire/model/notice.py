@@ -36,6 +36,7 @@ NoticeCode = Literal[
     "thinking_off",
     "history_repaired",
     "estimated",
+    "ledger_unavailable",
     "truncated_reply",
     "more_notices",
 ]
@@ -67,6 +68,7 @@ NOTICE_CODES: dict[NoticeCode, str] = {
     "thinking_off": "Thinking is off for this request: the open tool round has lost the reasoning it began with.",
     "history_repaired": "The backend refused earlier reasoning; all of it was left out, and stays out.",
     "estimated": "A count is an estimate.",
+    "ledger_unavailable": "The store of what clients do not give back could not be asked; thoughts may be missing.",
     "truncated_reply": "The reply ended before the provider's own ending.",
     "more_notices": "There were more notices than are kept.",
 }
@@ -108,4 +110,4 @@ class Notices:
         return len(self._seen) + bool(self._more)
 
     def as_list(self) -> list[Notice]:
-        return list(self)
+        return list(self) if self._seen else []

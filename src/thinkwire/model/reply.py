@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -43,15 +43,18 @@ class Usage(msgspec.Struct, frozen=True):
 
     def updated(self, newer: Usage) -> Usage:
         """These counts with every count that `newer` knows in place of ours. What cannot be a count is not known."""
-        fields: dict[str, Any] = {
-            name: value for name in _COUNTS if (value := as_count(getattr(newer, name))) is not None
-        }
-        if newer.extra is not None:
-            fields["extra"] = newer.extra
-        return msgspec.structs.replace(self, **fields) if fields else self
+        return Usage(
+            _newer(newer.input, self.input),
+            _newer(newer.output, self.output),
+            _newer(newer.reasoning, self.reasoning),
+            _newer(newer.cache_read, self.cache_read),
+            _newer(newer.cache_write, self.cache_write),
+            self.extra if newer.extra is None else newer.extra,
+        )
 
 
-_COUNTS = tuple(name for name in Usage.__struct_fields__ if name != "extra")
+def _newer(value: int | None, known: int | None) -> int | None:
+    return value if value is not None and 0 <= value <= limits.INTEGER else known
 
 
 class Reply(msgspec.Struct):

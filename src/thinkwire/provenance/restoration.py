@@ -11,16 +11,16 @@ it came: whose a seal is, is not part of what was said.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
 from thinkwire.model import Block, Message, Notices, Reasoning, Request, Seal, Text, ToolResult, ToolUse
 from thinkwire.provenance.carrier import Carried, Carrier, is_carrier
-from thinkwire.provenance.weaving import Placed, weave
+from thinkwire.provenance.weaving import Led, Placed, weave
 
-Remembered = Callable[[str], tuple[Reasoning, ...]]
-"""The thoughts in front of a call, by its id."""
+Remembered = Callable[[str], Led | None]
+"""What led to a call, by its id; None where that is not known."""
 
 Origins = Callable[[str], str]
 """Whose a seal is that came bare; empty where that is not known."""
@@ -33,7 +33,8 @@ def _unknown(_: str) -> str:
 class Restoration:
     """`apply(request)`. `presumed` is the origin of what nothing else is known of. `ordered`: the target keeps the
     order
-    of thoughts, words and calls, so that they are put where they stood."""
+    of thoughts, words and calls, so that they are put where they stood. `unbroken`: it wants them without a hole, or
+    not at all."""
 
     def __init__(
         self,
@@ -42,15 +43,21 @@ class Restoration:
         origins: Origins = _unknown,
         presumed: str = "",
         ordered: bool = True,
+        unbroken: bool = False,
     ) -> None:
         self._carrier = carrier
         self._remembered = remembered
         self._origins = origins
         self._presumed = presumed
         self._ordered = ordered
+        self._unbroken = unbroken
 
     def apply(self, request: Request, notices: Notices) -> Request:
         messages = [self._message(message, notices) for message in request.messages]
+        if self._remembered is not None:
+            remembered = _all_remembered(messages, self._remembered)
+            first = _first_known(messages, remembered) if self._unbroken else 0
+            messages[first:] = [self._put_back(message, remembered) for message in messages[first:]]
         if all(new is old for new, old in zip(messages, request.messages, strict=True)):
             return request
         return replace(request, messages=messages)
@@ -60,18 +67,29 @@ class Restoration:
             self._attribute(message.blocks)
         if any(map(_carries, message.blocks)):
             message = replace(message, blocks=_Unpacking(self._carrier, notices, self._ordered).blocks(message.blocks))
-        if self._remembered is None or any(isinstance(block, Reasoning) for block in message.blocks):
-            return message
-        blocks = [one for block in message.blocks for one in (*self._before(block), block)]
-        if not self._ordered:
-            blocks.sort(key=lambda block: not isinstance(block, Reasoning))
-        return message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
+        return message
 
-    def _before(self, block: Block) -> tuple[Reasoning, ...]:
-        """What led to a call."""
-        if self._remembered is None or not isinstance(block, ToolUse):
-            return ()
-        return self._remembered(block.id)
+    # ---- what the client dropped ---------------------------------------------------------------------------------
+
+    def _put_back(self, message: Message, remembered: Mapping[str, Led | None]) -> Message:
+        if message.role != "assistant" or not any(isinstance(block, ToolUse) for block in message.blocks):
+            return message
+        thoughts: list[Placed] = []
+        blocks: list[Block] = []
+        for block in message.blocks:
+            led = remembered[block.id] if isinstance(block, ToolUse) else None
+            if led is not None and isinstance(block, ToolUse):
+                thoughts += led.thoughts
+                if block.seal is None and led.seal is not None:
+                    block = replace(block, seal=led.seal)  # noqa: PLW2901  # the same call, with its seal
+            blocks.append(block)
+        if any(isinstance(block, Reasoning) for block in blocks):
+            thoughts = []  # the client has kept its own
+        if thoughts and self._ordered:
+            blocks = weave(blocks, thoughts)
+        elif thoughts:
+            blocks = [*(placed.thought for placed in thoughts), *blocks]
+        return message if blocks == message.blocks else replace(message, blocks=blocks)
 
     # ---- what came bare ------------------------------------------------------------------------------------------
 
@@ -87,6 +105,21 @@ class Restoration:
                     block.seal = Seal(seal.kind, seal.data, origin, seal.item_id, seal.format)
             if isinstance(block, Reasoning) and not block.origin:
                 block.origin = block.seal.origin if block.seal is not None else self._presumed
+
+
+def _all_remembered(messages: list[Message], remembered: Remembered) -> dict[str, Led | None]:
+    """What led to each call. All are asked for, whatever the first answers are: a store is asked once."""
+    blocks = (block for message in messages for block in message.blocks)
+    return {block.id: remembered(block.id) for block in blocks if isinstance(block, ToolUse)}
+
+
+def _first_known(messages: list[Message], remembered: Mapping[str, Led | None]) -> int:
+    """Behind the last call of which nothing is known: what came before that must stay away, or the thoughts that are
+    put back would have a hole."""
+    for at in range(len(messages) - 1, -1, -1):
+        if any(isinstance(block, ToolUse) and remembered[block.id] is None for block in messages[at].blocks):
+            return at + 1
+    return 0
 
 
 def _carries(block: Block) -> bool:

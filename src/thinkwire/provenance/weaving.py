@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from thinkwire.model import Block, Reasoning, Text, ToolUse
+from thinkwire.model import Block, Reasoning, Seal, Text, ToolUse
 
 
 class Placed(NamedTuple):
@@ -20,6 +20,13 @@ class Placed(NamedTuple):
     thought: Reasoning
     characters: int
     calls: int
+
+
+class Led(NamedTuple):
+    """What led to a call: thoughts since the call before, and the seal of the call itself."""
+
+    thoughts: tuple[Placed, ...]
+    seal: Seal | None
 
 
 def weave(blocks: Sequence[Block], thoughts: Sequence[Placed]) -> list[Block]:

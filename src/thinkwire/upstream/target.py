@@ -36,6 +36,7 @@ class Target:
 
     def __init__(self, name: str, backend: Backend, mode: str = "auto") -> None:
         self.name = name
+        self.mark = (b"x-thinkwire-backend", name.encode())
         self.mode = backend.mode or mode
         self.backend = backend
         self.wire = backend.wire

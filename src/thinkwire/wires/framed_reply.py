@@ -30,8 +30,9 @@ class Framer(Protocol[F]):
 
 
 class FramedReplyDecoder(Generic[F]):
-    """Bytes of a stream to events. `halves` tells that a text may hold half a surrogate pair; `kind` is what the body
-    should have been."""
+    """Bytes of a stream to events. `halves` tells that a text may hold half a surrogate pair, `complete` that the
+    provider said that the reply is complete, so that the stream may simply close; `kind` is what the body should have
+    been."""
 
     kind = "an event stream"
 
@@ -39,12 +40,20 @@ class FramedReplyDecoder(Generic[F]):
         self.notices = notices
         self.halves = False
         self.ended = False
+        self.complete = False
         self.out: list[Event] = []
         self._framer = framer
 
     def feed(self, data: bytes) -> list[Event]:
         self.out = []
-        self._read(self._framer.feed(data))
+        for frame in self._framer.feed(data):
+            if self.ended:
+                break
+            try:
+                if frame:
+                    self.read_frame(frame)
+            except WireFault as fault:
+                self.fail(fault)
         if self._framer.fault is not None:
             self.fail(self._framer.fault)
         return self.out
@@ -60,7 +69,7 @@ class FramedReplyDecoder(Generic[F]):
         if not self.ended:
             self.flush()
             self.ended = True
-            self.out.append(Ended() if self.complete() else self._cut())
+            self.out.append(Ended() if self.complete else self._cut())
         return self.out
 
     def read_frame(self, frame: F) -> None:
@@ -69,10 +78,6 @@ class FramedReplyDecoder(Generic[F]):
 
     def expect(self, rules: Rules) -> None:
         """What is known of the source, said before its first byte."""
-
-    def complete(self) -> bool:
-        """Whether the provider said that the reply is complete, so that the stream may simply close."""
-        return False
 
     def flush(self) -> None:
         """Gives out what is held back, in front of an ending."""
@@ -88,16 +93,6 @@ class FramedReplyDecoder(Generic[F]):
             self.flush()
             self.ended = True
             self.out.append(Failed(fault))
-
-    def _read(self, frames: list[F]) -> None:
-        for frame in frames:
-            if self.ended:
-                return
-            try:
-                if frame:
-                    self.read_frame(frame)
-            except WireFault as fault:
-                self.fail(fault)
 
     def _cut(self) -> Failed:
         if self._framer.count or not self._framer.size:

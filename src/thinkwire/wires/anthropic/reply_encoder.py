@@ -78,6 +78,8 @@ class ReplyEncoder:
         self._held: Opened | None = None  # its first content decides how it is spelled (redacted, signed empty text)
 
     def encode(self, events: list[Event]) -> bytes:
+        if len(events) == 1:
+            return _WRITE[type(events[0])](self, events[0])
         return b"".join([_WRITE[type(event)](self, event) for event in events])
 
     def _text(self, event: ThoughtDelta | TextDelta | ToolDelta) -> bytes:

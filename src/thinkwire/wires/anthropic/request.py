@@ -113,6 +113,8 @@ def _read_tool(fields: Fields) -> Tool:
 
 
 def _read_choice(fields: Fields, request: Request, kept: _Raws, notices: Notices) -> None:
+    if "tool_choice" not in fields:
+        return
     choice, raws = fields.part("tool_choice")
     inner = choice.object("tool_choice")
     if inner is None:

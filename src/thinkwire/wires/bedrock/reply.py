@@ -90,9 +90,6 @@ class ReplyDecoder(FramedReplyDecoder[Frame]):
         elif isinstance(kind, str) and kind.endswith("Exception"):
             self._fail(kind, frame.payload)
 
-    def complete(self) -> bool:
-        return self._stop is not None
-
     def flush(self) -> None:
         self._reveal()
         if self._stop is not None:
@@ -175,6 +172,7 @@ class ReplyDecoder(FramedReplyDecoder[Frame]):
 
     def _message_stop(self, payload: bytes) -> None:
         self._stop = self._typed(payload, schema.MessageStop)
+        self.complete = True
         if self._metadata is not None:  # some put it in front
             self.end()
 

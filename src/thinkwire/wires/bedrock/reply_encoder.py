@@ -94,6 +94,8 @@ class ReplyEncoder:
         self._after: Seal | None = None  # of the open text
 
     def encode(self, events: list[Event]) -> bytes:
+        if len(events) == 1:
+            return _WRITE[type(events[0])](self, events[0])
         return b"".join([_WRITE[type(event)](self, event) for event in events])
 
     def _text(self, event: ThoughtDelta | TextDelta | ToolDelta) -> bytes:

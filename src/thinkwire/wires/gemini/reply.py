@@ -91,16 +91,13 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
         self._calls: dict[str, _Call] = {}
         self._pieces: _Pieces | None = None
 
-    def complete(self) -> bool:
-        return self._reason is not None or self._blocked
-
     def flush(self) -> None:
         """What is said at the end: later chunks may still add to it."""
         self._end_pieces()
         if self._tokens is not None:
             self.out.append(UsageSeen(self._tokens.canonical()))
             self._tokens = None
-        if self.complete():
+        if self.complete:
             self.out.append(self._finished())
 
     def read_frame(self, data: bytes) -> None:
@@ -166,6 +163,7 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
         reason = candidate.finish_reason or candidate.snake_reason
         if reason and reason != UNSPECIFIED:
             self._reason = reason
+            self.complete = True
         if _has_more(candidate):
             for name, field in schema.BESIDE.items():
                 raw = getattr(candidate, field)
@@ -181,7 +179,7 @@ class ReplyDecoder(FramedReplyDecoder[bytes]):
             self.notices.add("bad_field", "promptFeedback")
             return
         if judged.block_reason or judged.snake_reason:
-            self._blocked = True
+            self._blocked = self.complete = True
             if not self._started:
                 self._start(chunk)
 

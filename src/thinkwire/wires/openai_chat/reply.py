@@ -49,7 +49,6 @@ class ReplyDecoder(SSEReplyDecoder):
         super().__init__(notices)
         self._id = ""
         self._started = False
-        self._finished = False
         self._broken: str | None = None  # a finish reason that says that the answer broke off
         self._spoke = False  # a delta came
         self._thoughts = Thoughts(notices)
@@ -57,9 +56,6 @@ class ReplyDecoder(SSEReplyDecoder):
         self._flagged: FlaggedContent | None = None
         self._calls: dict[int | str, _Call] = {}
         self._made = 0  # calls so far
-
-    def complete(self) -> bool:
-        return self._finished
 
     def expect(self, rules: Rules) -> None:
         if not rules.growing:
@@ -152,13 +148,13 @@ class ReplyDecoder(SSEReplyDecoder):
             self._finish(choice, choice.finish_reason)
 
     def _finish(self, choice: schema.Choice, reason: str) -> None:
-        if self._finished:
+        if self.complete:
             return  # repeated on the usage frame by some servers
         word = reason.lower().partition(":")[0]  # Gemini's endpoint: `content_filter: SAFETY`
         if word in schema.BROKEN_OFF:
             self._broken = word
             return
-        self._finished = True
+        self.complete = True
         self._release()
         self.flush()
         known = schema.STOP_REASONS.get(word)
@@ -216,7 +212,8 @@ class ReplyDecoder(SSEReplyDecoder):
     # ---- content -------------------------------------------------------------------------------------------------
 
     def _content(self, content: str, extra: schema.ExtraContent | None) -> None:
-        self._thoughts.release(self.out)
+        if self._thoughts.snapshots is not None:
+            self._thoughts.release(self.out)
         flagged = extra is not None and extra.google is not None and bool(extra.google.thought)
         if flagged and self._flagged is None:
             self._flagged = FlaggedContent()

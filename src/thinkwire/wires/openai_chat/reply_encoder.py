@@ -83,6 +83,8 @@ class ReplyEncoder:
         self._late: list[LateSeal] = []  # seals of earlier blocks, until it is closed
 
     def encode(self, events: list[Event]) -> bytes:
+        if len(events) == 1:
+            return _WRITE[type(events[0])](self, events[0])
         return b"".join([_WRITE[type(event)](self, event) for event in events])
 
     def _thinking(self, event: ThoughtDelta) -> bytes:

@@ -30,6 +30,7 @@ _LIMITS = ("max_completion_tokens", "max_tokens")
 _CHOICES = ("tool_choice", LEGACY_CALL)
 
 _SAMPLING = ("temperature", "top_p", "frequency_penalty", "presence_penalty")
+_NO_SAMPLING = Sampling()
 _LOGS = ("logit_bias", "logprobs", "top_logprobs")
 
 
@@ -206,6 +207,8 @@ class _Writer:
 
     def _rest(self, body: Written) -> Written:
         """What only this wire knows, but for what is said already or refused."""
+        if not self._own:
+            return {}
         rest: Written = {name: raw for name, raw in plain(self._own).items() if not name.startswith(_INSIDE)}
         unwanted = {*body, *(() if self._as_it_came else _LIMITS), *(_LOGS if self._is_fixed() else ())}
         for name in sorted(unwanted & rest.keys()):
@@ -227,7 +230,7 @@ class _Writer:
     def _tool_choice(self, tools: list[Any]) -> Written:
         choice = self._choice
         written: Written = {}
-        if self._own.get(_CHOICE) == msgspec.Raw(_encode(choice)):
+        if _CHOICE in self._own and self._own[_CHOICE] == msgspec.Raw(_encode(choice)):
             written = {name: self._own[f"~{name}"] for name in _CHOICES if f"~{name}" in self._own}
         elif choice.mode is not None and (not tools or not self._is_offered(choice)):
             self._losses.add("not_carried", "tool_choice", "the tool is not offered")
@@ -256,10 +259,8 @@ class _Writer:
             return {}
         if limit != self._request.max_tokens:
             self._losses.add("clamped", "max_tokens", str(limit))
-        names = [name for name in _LIMITS if f"~{name}" in self._own]
-        if not names or not self._as_it_came:
-            names = [self._rules.limit or _LIMITS[1]]
-        return dict.fromkeys(names, limit)
+        names = [name for name in _LIMITS if f"~{name}" in self._own] if self._own and self._as_it_came else []
+        return dict.fromkeys(names or [self._rules.limit or _LIMITS[1]], limit)
 
     def _control(self) -> Written:
         if self._as_it_came and (came := as_it_came(self._intent, self._own)) is not None:
@@ -269,6 +270,8 @@ class _Writer:
 
     def _sampling(self) -> Written:
         sampling = self._request.sampling
+        if sampling == _NO_SAMPLING:
+            return {}
         names = (*_SAMPLING[:2], "top_k", *_SAMPLING[2:], "seed")
         written: Written = {name: value for name in names if (value := getattr(sampling, name)) is not None}
         if "top_k" in written and not self._losses.same:

@@ -19,6 +19,7 @@ from thinkwire.wires.reader import Losses
 
 Written = dict[str, Any]
 
+_NO_WISH = Intent()
 _CANNOT = ("", "lowest")
 _ALWAYS = ("on", "always")
 _WORDED = ("type", "thinking_mode")  # switches that take a word; the others take true or false
@@ -116,6 +117,8 @@ def _forced(intent: Intent, choice: ToolChoice, rules: Rules, losses: Losses) ->
 
 def write_control(intent: Intent, max_tokens: int | None, rules: Rules, losses: Losses) -> Written:
     """The fields that say the wish, nested as they go into the body."""
+    if intent == _NO_WISH:
+        return {}
     rendering = _Rendering(intent, max_tokens, rules, losses)
     rendering.write()
     return rendering.body

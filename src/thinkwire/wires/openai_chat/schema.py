@@ -40,8 +40,8 @@ class Tokens(msgspec.Struct):
         """None for the all-zero counters that some servers put on frames in between (MiniMax, 2026-08)."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if isinstance(value, int):
-                setattr(self, name, as_count(value))
+            if isinstance(value, int) and as_count(value) is None:
+                setattr(self, name, None)
         if not self.prompt_tokens and not self.completion_tokens and not self.total_tokens:
             return None
         details = self.completion_tokens_details
@@ -145,7 +145,7 @@ class Call(msgspec.Struct):
     provider_specific_fields: Stash | None = None
 
 
-class Delta(msgspec.Struct):
+class Delta(msgspec.Struct, gc=False):
     """`delta` of a chunk, or `message` of a whole completion: the same fields."""
 
     content: str | list[Part] | None = None
@@ -166,7 +166,7 @@ class Delta(msgspec.Struct):
     audio: dict[str, msgspec.Raw] | None = None
 
 
-class Choice(msgspec.Struct):
+class Choice(msgspec.Struct, gc=False):
     index: int = 0
     delta: Delta | None = None
     message: Delta | None = None
@@ -182,7 +182,7 @@ class GroqExtra(msgspec.Struct):
     error: str | None = None
 
 
-class Chunk(msgspec.Struct):
+class Chunk(msgspec.Struct, gc=False):
     choices: list[Choice] | None = None
     id: str | None = None
     model: str | None = None

@@ -36,11 +36,11 @@ class Thoughts:
         self._entries: set[str] = set()  # keys of the thoughts so far that came in entries
         self._proof = ("", "", "")  # key, id and data of the encrypted entry before
         self._alone = 0
-        self._snapshots: Snapshots | None = Snapshots()
+        self.snapshots: Snapshots | None = Snapshots()
 
     def settle(self) -> None:
         """Deltas are deltas here."""
-        self._snapshots = None
+        self.snapshots = None
 
     # ---- plain fields --------------------------------------------------------------------------------------------
 
@@ -57,10 +57,10 @@ class Thoughts:
 
     def _say(self, text: str, out: list[Event]) -> None:
         """Text of the thought that is being written."""
-        if self._snapshots is not None:
-            text = self._snapshots.feed(text)
-            if self._snapshots.settled:
-                self._snapshots = None
+        if self.snapshots is not None:
+            text = self.snapshots.feed(text)
+            if self.snapshots.settled:
+                self.snapshots = None
             if not text:
                 return
         self._text.append(text)
@@ -68,7 +68,7 @@ class Thoughts:
 
     def release(self, out: list[Event]) -> None:
         """Gives out what waits for a proof: the text of this thought is over."""
-        waiting = self._snapshots.release() if self._snapshots is not None else ""
+        waiting = self.snapshots.release() if self.snapshots is not None else ""
         if waiting:
             self._text.append(waiting)
             out.append(ThoughtDelta(waiting, self._key))
@@ -211,9 +211,9 @@ class Thoughts:
         out.append(Opened("thought", key))
 
     def _forget(self, out: list[Event]) -> None:
-        if self._snapshots is not None:
+        if self.snapshots is not None:
             self.release(out)
-            self._snapshots = Snapshots()
+            self.snapshots = Snapshots()
         self._key = None
         self._begun = self._sealed = self._indexed = False
         self._sealed_by = ""

@@ -72,11 +72,7 @@ class ReplyDecoder(SSEReplyDecoder):
         self._stored: set[str] = set()  # names of reasoning that only the server has
         self._id = ""
         self._started = False
-        self._complete = False
         self._since = 0  # the first item of this response
-
-    def complete(self) -> bool:
-        return self._complete
 
     def read_frame(self, data: bytes) -> None:
         if data.startswith(b"[DONE]"):
@@ -88,7 +84,7 @@ class ReplyDecoder(SSEReplyDecoder):
         except (msgspec.DecodeError, UnicodeDecodeError):
             event = lenient(guard.decode_frame(data), schema.StreamEvent, self.notices)
             self.halves = self.halves or b"\\u" in data
-        if self._complete and not self._next_response(event):
+        if self.complete and not self._next_response(event):
             return
         handle = _EVENTS.get(event.type)
         if handle is not None:
@@ -104,7 +100,7 @@ class ReplyDecoder(SSEReplyDecoder):
         """Whether another response begins behind one that is complete. Anything else there is nothing."""
         if event.type != "response.created":
             return False
-        self._complete = False
+        self.complete = False
         self._since = len(self._all)
         self._items.clear()
         return True
@@ -139,7 +135,7 @@ class ReplyDecoder(SSEReplyDecoder):
             self.out.append(UsageSeen(response.usage.canonical()))
         extra = schema.leftover(response)
         self.out.append(Finished(self._reason(response), extra=Extra(WIRE, extra) if extra else None))
-        self._complete = True
+        self.complete = True
 
     def _rest(self, output: list[msgspec.Raw]) -> None:
         """The items of the final response that no event finished. They are told apart by kind and order alone:
