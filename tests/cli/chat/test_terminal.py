@@ -176,6 +176,14 @@ def test_twice_ends_it_in_the_middle(terminal: Open) -> None:
     chat.wait("│ The user asks")
     chat.send(CTRL_C + CTRL_C)
     assert chat.ended() == 0
+    again = terminal("--resume")
+    again.wait("Which conversation goes on?")
+    again.send(CTRL_C)
+    again.wait(READY, gone="Which conversation")
+    again.send("/resume" + ENTER)
+    again.wait("Which conversation goes on?")
+    again.send("1")
+    again.wait("> Think.", "cut off", "— interrupted")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -246,6 +254,12 @@ def test_several_lines_history_and_paste(terminal: Open, fast: str) -> None:
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x1b]52;c;ZXZpbA==\x07\x9b5n\x1bP+q\x1b\\\u202eevil\r overwritten\x08\x7f"
 
 
+def steering(raw: bytes) -> list[bytes]:
+    """What of it came through to the terminal."""
+    evil = (b"\x1b]0;", b"\x1b]52;", b"\x1b[31mred", b"\xc2\x9b", b"\x1bP", "\u202e".encode(), b"\r over", b"\x08\x7f")
+    return [one for one in evil if one in raw]
+
+
 def test_a_hostile_model_reaches_no_terminal(terminal: Open, tmp_path: Path, upstream: Upstream) -> None:
     """In the thought, the answer, the name and the arguments of a tool, a notice, and in an error of the provider."""
     thought = {"type": "thinking", "thinking": HOSTILE, "signature": "c2ln"}
@@ -271,11 +285,17 @@ def test_a_hostile_model_reaches_no_terminal(terminal: Open, tmp_path: Path, ups
     chat.send("/show" + ENTER)
     chat.wait("conversation conv_")
     assert chat.leave() == 0
-    for evil in (b"]0;owned\x07", b"\x1b[31mred", b"]52;", b"\xc2\x9b", b"\x1bP", "\u202e".encode(), b"\r overwr"):
-        assert chat.raw.replace(b"\x1b]2;", b"").find(b"\x1b" + evil) < 0
-        if evil[:1] != b"]":
-            assert evil not in chat.raw, evil
+    assert steering(chat.raw) == []
     assert "red␛]52;c;ZXZpbA==␇" in chat.text.replace("\n", "").replace("│ ", "").replace("  ", "")
+
+
+def test_nor_does_it_without_a_screen(terminal: Open, tmp_path: Path, upstream: Upstream) -> None:
+    """The answer is printed on a terminal that somebody looks at."""
+    upstream.script = streamed(claude_says({"type": "text", "text": HOSTILE}))
+    chat = terminal("--config", config(tmp_path, upstream), "-p", "Go.")
+    assert chat.ended() == 0
+    assert "red␛]52;" in chat.text
+    assert steering(chat.raw) == []
 
 
 def test_branch_export_and_what_is_kept(terminal: Open, fast: str, tmp_path: Path) -> None:
