@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.agent.conftest import upstream as upstream  # noqa: PLC0414  # a fixture
 from tests.cli.chat.terminal import Terminal
+from tests.gateway.rig import Upstream
 
 from thinkwire.lab.server import RunningLab, start
 
@@ -42,6 +43,17 @@ def fast(lab: RunningLab, tmp_path: Path) -> str:
     file.write_text(
         f'[backends.think]\nwire = "openai-chat"\nbase_url = "{lab.url}/think/v1"\nmodel = "lab-qwen3"\n'
         f'[backends.claude]\nwire = "anthropic"\nbase_url = "{lab.url}/claude"\nmodel = "claude-sonnet-4-5"\n',
+        encoding="utf-8",
+    )
+    return str(file)
+
+
+def claude_config(folder: Path, upstream: Upstream) -> str:
+    """A configuration with one Claude, which is `upstream`."""
+    file = folder / "claude.toml"
+    file.write_text(
+        f'[backends.claude]\nwire = "anthropic"\nbase_url = "http://127.0.0.1:{upstream.port}"\n'
+        'key = "k"\nmodel = "claude-sonnet-4-5"\n[limits]\nretries = 0\n',
         encoding="utf-8",
     )
     return str(file)

@@ -20,6 +20,7 @@ from thinkwire.cli.chat.screen import status
 from thinkwire.cli.chat.tools import Tools
 from thinkwire.cli.chat.transcript import Transcript
 from thinkwire.lab.server import RunningLab
+from thinkwire.model import Usage
 
 WAIT = 20.0
 
@@ -108,6 +109,8 @@ def test_thinking_and_tools(play: Play) -> None:
         assert "/tools takes on or off" in rig.shown
         assert "thinking off · 4 tools" in status(chat, 80)
         assert status(chat, 20) == "think   in 0 · out 0"
+        chat.meter.add(Usage(input=20_000, output=300, reasoning=200))
+        assert status(chat, 26) == "think     in 20k · out 300"
         await rig.type("/tools off")
         assert chat.session.tools.names == []
 

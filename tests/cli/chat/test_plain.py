@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.agent.rig import claude_says
+from tests.cli.chat.conftest import claude_config
 from tests.cli.conftest import Start
 from tests.cli.conftest import start as start  # noqa: PLC0414  # a fixture
 from tests.gateway.rig import Upstream, streamed
@@ -96,16 +97,6 @@ def test_what_cannot_be_done(start: Start, arguments: tuple[str, ...], given: by
     assert "Traceback" not in err
 
 
-def claude(upstream: Upstream, folder: Path) -> str:
-    file = folder / "claude.toml"
-    file.write_text(
-        f'[backends.claude]\nwire = "anthropic"\nbase_url = "http://127.0.0.1:{upstream.port}"\n'
-        'key = "k"\nmodel = "claude-sonnet-4-5"\n[limits]\nretries = 0\n',
-        encoding="utf-8",
-    )
-    return str(file)
-
-
 TEXT = {"type": "text", "text": "Half of"}
 
 
@@ -121,7 +112,7 @@ def test_half_an_answer_is_no_success(
     start: Start, upstream: Upstream, tmp_path: Path, stop: str, end: str, words: str
 ) -> None:
     upstream.script = streamed(claude_says(TEXT, stop=stop, end=end == "clean"), end)
-    code, out, err = ran(start("chat", "--config", claude(upstream, tmp_path), "-p", "x"))
+    code, out, err = ran(start("chat", "--config", claude_config(tmp_path, upstream), "-p", "x"))
     assert out == "Half of\n"
     assert code == (1 if words else 0)
     assert words in err
@@ -129,13 +120,13 @@ def test_half_an_answer_is_no_success(
 
 def test_what_came_is_kept_when_it_is_interrupted(start: Start, upstream: Upstream, tmp_path: Path) -> None:
     upstream.script = streamed(claude_says(TEXT, end=False), "silent")
-    process = start("chat", "--config", claude(upstream, tmp_path), "-p", "x")
+    process = start("chat", "--config", claude_config(tmp_path, upstream), "-p", "x")
     assert process.stdout is not None
     assert process.stdout.read(7) == b"Half of"
     process.send_signal(signal.SIGINT)
     assert process.wait(WAIT) == 130
     upstream.script = streamed(claude_says({"type": "text", "text": "the rest"}))
-    assert ran(start("chat", "--config", claude(upstream, tmp_path), "--resume", "-p", "And?"))[0] == 0
+    assert ran(start("chat", "--config", claude_config(tmp_path, upstream), "--resume", "-p", "And?"))[0] == 0
     assert "Half of" in json.dumps(upstream.asked[-1].json)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.agent.rig import claude_says
-from tests.cli.chat.conftest import Open
+from tests.cli.chat.conftest import Open, claude_config
 from tests.cli.chat.terminal import (
     CTRL_C,
     CTRL_J,
@@ -29,17 +29,6 @@ from tests.gateway.rig import Asked, Upstream, streamed
 
 READY = "/help"
 ANSWERED = "model."
-
-
-def config(folder: Path, upstream: Upstream) -> str:
-    """A configuration with one Claude, which is `upstream`."""
-    file = folder / "thinkwire.toml"
-    file.write_text(
-        f'[backends.claude]\nwire = "anthropic"\nbase_url = "http://127.0.0.1:{upstream.port}"\n'
-        'key = "k"\nmodel = "claude-sonnet-4-5"\n',
-        encoding="utf-8",
-    )
-    return str(file)
 
 
 def test_a_thought_is_live_then_one_line_then_opened(terminal: Open) -> None:
@@ -272,7 +261,7 @@ def test_a_hostile_model_reaches_no_terminal(terminal: Open, tmp_path: Path, ups
         await streamed(next(answers))(asked, reader, writer)
 
     upstream.script = script
-    chat = terminal("--config", config(tmp_path, upstream), "--tools", "desk")
+    chat = terminal("--config", claude_config(tmp_path, upstream), "--tools", "desk")
     chat.wait(READY)
     chat.ask("Go.")
     chat.answer("y")
@@ -292,7 +281,7 @@ def test_a_hostile_model_reaches_no_terminal(terminal: Open, tmp_path: Path, ups
 def test_nor_does_it_without_a_screen(terminal: Open, tmp_path: Path, upstream: Upstream) -> None:
     """The answer is printed on a terminal that somebody looks at."""
     upstream.script = streamed(claude_says({"type": "text", "text": HOSTILE}))
-    chat = terminal("--config", config(tmp_path, upstream), "-p", "Go.")
+    chat = terminal("--config", claude_config(tmp_path, upstream), "-p", "Go.")
     assert chat.ended() == 0
     assert "red␛]52;" in chat.text
     assert steering(chat.raw) == []

@@ -25,7 +25,24 @@ _PIECE = 2048
 """The most that is broken into rows at once: what is left is copied for each row."""
 
 
-class Flow(Sequence[Line]):
+class Rows(Sequence[Line]):
+    """Lines that are made when they are asked for."""
+
+    def line(self, at: int) -> Line:
+        """Raises `IndexError` behind the last."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, at: int) -> Line: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Line]: ...
+    def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        return self.line(at)
+
+
+class Flow(Rows):
     """`feed(text)` takes clean text. `first` and `rest` stand in front of its lines; `markdown` tells code from words;
     without `words` it breaks wherever the width ends.
 
@@ -64,13 +81,7 @@ class Flow(Sequence[Line]):
     def __len__(self) -> int:
         return len(self._lines) + len(self._rows)
 
-    @overload
-    def __getitem__(self, at: int) -> Line: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Line]: ...
-    def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
+    def line(self, at: int) -> Line:
         if at < len(self._lines):
             return self._lines[at]
         return self._styled(at - len(self._lines), at)
@@ -182,7 +193,7 @@ def flowed(text: str, flow: Flow) -> Flow:
     return flow
 
 
-class Stack(Sequence[Line]):
+class Stack(Rows):
     """Lines of several parts, one under the other, as they are now. Nothing is copied."""
 
     def __init__(self, parts: Sequence[Sequence[Line]]) -> None:
@@ -192,12 +203,6 @@ class Stack(Sequence[Line]):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    @overload
-    def __getitem__(self, at: int) -> Line: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Line]: ...
-    def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
-        if isinstance(at, slice):
-            return [self[one] for one in range(*at.indices(len(self)))]
+    def line(self, at: int) -> Line:
         part = bisect_right(self._ends, at)
         return self._parts[part][at - (self._ends[part - 1] if part else 0)]

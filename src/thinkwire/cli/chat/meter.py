@@ -95,9 +95,9 @@ class Meter:
         for usage in usages:
             self.add(usage)
 
-    def counts(self) -> str:
+    def counts(self, short: bool = False) -> str:
         """Of the whole conversation."""
-        reasoning = f" ({brief(self.reasoning)} thinking)" if self.reasoning else ""
+        reasoning = f" ({brief(self.reasoning)} thinking)" if self.reasoning and not short else ""
         said = f"in {brief(self.input)} · out {brief(self.output)}{reasoning}"
         if self._prices is None:
             return said

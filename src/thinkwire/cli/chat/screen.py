@@ -235,7 +235,8 @@ def status(chat: Chat, width: int) -> str:
         left = clean_line(" · ".join(dict.fromkeys(part for part in parts if part)))
         if len(left) + len(counts) + 3 <= width:
             return f"{left}{' ' * (width - len(left) - len(counts))}{counts}"
-    return fit(f"{clean_line(session.backend)} · {counts}", width, pad=True)
+    counts = chat.meter.counts(short=True)
+    return fit(f"{fit(clean_line(session.backend), max(width - len(counts) - 2, 6), pad=True)}  {counts}", width)
 
 
 class _TranscriptControl(UIControl):
