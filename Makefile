@@ -43,8 +43,9 @@ docs: $(READY) ## write the generated docs anew
 agents: $(READY) ## run Claude Code, Codex and Gemini CLI through the gateway; needs npm and the network
 	@$(PY) tools/agents.py
 
-bench: $(BENCH_READY) ## measure the converter, carriers and the ledger; COMPILED=1 takes the compiled form
+bench: $(BENCH_READY) ## measure the converter, the agent above it, carriers, the ledger and the projection; COMPILED=1 the compiled form
 	@$(BENCH_PY) bench/converter.py
+	@$(BENCH_PY) bench/agent.py
 	@$(BENCH_PY) bench/provenance.py
 	@$(BENCH_PY) bench/projection.py
 

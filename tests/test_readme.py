@@ -14,7 +14,7 @@ import thinkwire
 from thinkwire.cli import demo
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 
 def test_the_library_example_runs(capsys: pytest.CaptureFixture[str]) -> None:

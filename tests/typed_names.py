@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, assert_type
 
 import thinkwire
+from thinkwire.agent import AgentEvent, Client, SqliteStore, StreamingOptions, ThinkingConfig, events
 from thinkwire.faults import Blame, FaultCode, Phase
 from thinkwire.model import Block, Notice, Reasoning, Reply, Seal, StopReason, Text, ToolUse
 from thinkwire.tool_offer import Offer
@@ -57,3 +58,16 @@ def faults(fault: thinkwire.Fault) -> None:
     caught: ValueError = thinkwire.Misuse("…")
     assert_type(caught.args, tuple[Any, ...])
     thinkwire.Fault("no such code", "…")  # type: ignore[arg-type]
+
+
+async def agents(client: Client) -> None:
+    options = StreamingOptions(thinking=ThinkingConfig(budget_tokens=2000))
+    async for event in client.stream("?", tools=[len], options=options):
+        known: AgentEvent = event
+        assert_type(known.type == "finished", bool)
+        if event.type == "thinking_delta":
+            assert_type(event, events.ThinkingDelta)
+            assert_type(event.thinking, str)
+    assert_type(client.conversations, SqliteStore)
+    assert_type(client.supports_extended_thinking("m"), bool)
+    client.stream(5)  # type: ignore[arg-type]

@@ -133,34 +133,31 @@ class _Stages:
         return events
 
 
-class StreamTranslator:
-    """One streamed reply from one wire to another: bytes in, bytes out, at any cut.
+class ReplyReader:
+    """One streamed reply of a wire: bytes in, well-formed events out, at any cut.
 
-    `model` is the upstream's model: it chooses inline markers and rules. `show_model` is the name that appears in the
-    output; absent, it is the source's own. `tools` says whether the request offered tools; the `Offer` of a translated
-    request says it too, and turns the calls back into those of the tools that the client knows. `markup` names a
-    marker profile, or is `auto` or `none`. `passage` is for gateways.
+    `model` is the model that answers: it chooses inline markers and rules. `tools` says whether the request offered
+    tools; the `Offer` of a written request says it too, and turns the calls back into those of the tools that the asker
+    knows. `markup` names a marker profile, or is `auto` or `none`. Of `passage`, all that is not an encoder's counts.
 
-    Raises `Misuse` for names it does not know, and nothing else: bad bytes end the stream in the target's error form.
+    Raises `Misuse` for names it does not know, and nothing else: bad bytes are a `Failed` event.
     """
 
     def __init__(
         self,
         source: str,
-        target: str,
+        notices: Notices,
         markup: str = "auto",
         model: str | None = None,
-        show_model: str | None = None,
         tools: bool | Offer = False,
         passage: Passage = PLAIN,
     ) -> None:
-        self._notices = Notices()
         wire = find_wire(source)
-        self._decoder = wire.reply_decoder(self._notices)
+        self._decoder = wire.reply_decoder(notices)
         if model is not None:
             self._decoder.expect(find_rules(source, model))
-        self._encoder = _encoder_of(find_wire(target), passage)(self._notices, show_model)
-        self._stages = _Stages(self._notices, source, markup, model, tools, passage)
+        self._stages = _Stages(notices, source, markup, model, tools, passage)
+        self._notices = notices
         self._input_tokens = passage.input_tokens
         self.ending: Finished | Failed | None = None
         self.complete = False
@@ -169,28 +166,28 @@ class StreamTranslator:
         self._held: list[bytes] = []  # parts of a line whose end has not come
         self._size = 0
 
-    def feed(self, data: bytes) -> bytes:
-        """The bytes of the target that these bytes of the source make. Nothing after the ending."""
+    def feed(self, data: bytes) -> list[Event]:
+        """What these bytes say. Nothing after the ending."""
         if _LF not in data and self._by_lines and _CR not in data:
             # Part of a line: nothing can come of it yet. Kept here, so that reads of a few bytes cost next to nothing.
             self._held.append(data)
             self._size += len(data)
             if self._size <= _LINE_PART:
-                return b""
+                return []
             data = b""
         if self._held:
             data = self._released(data)
         if self._stages.grammar.ended:
-            return b""
+            return []
         try:
             events = self._decoder.feed(data)
         except WireFault as fault:
             events = [Failed(fault)]
         self.complete = self._decoder.complete
-        return self._write(events) if events else b""
+        return self._staged(events) if events else events
 
-    def finish(self) -> bytes:
-        """The upstream has closed: the proper ending, or the target's error ending if the reply was cut."""
+    def finish(self) -> list[Event]:
+        """The upstream has closed: the proper ending, or a failure if the reply was cut."""
         self._by_lines = False
         out = self.feed(b"")
         if self._stages.grammar.ended:
@@ -199,16 +196,16 @@ class StreamTranslator:
             events = self._decoder.finish()
         except WireFault as fault:
             events = [Failed(fault)]
-        return out + self._write(events)
+        return out + self._staged(events)
 
-    def fail(self, fault: Fault) -> bytes:
-        """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held. A
-        reply that was complete stays one."""
+    def fail(self, fault: Fault) -> list[Event]:
+        """The upstream failed in a way that no bytes of it tell: a failure, behind what was held. A reply that was
+        complete stays one."""
         if self._decoder.complete:
             return self.finish()
         self._by_lines = False
         out = self.feed(b"")
-        return out if self._stages.grammar.ended else out + self._write([Failed(fault)])
+        return out if self._stages.grammar.ended else out + self._staged([Failed(fault)])
 
     def _released(self, data: bytes) -> bytes:
         self._held.append(data)
@@ -217,13 +214,13 @@ class StreamTranslator:
         self._size = 0
         return data
 
-    def _write(self, events: list[Event]) -> bytes:
+    def _staged(self, events: list[Event]) -> list[Event]:
         if self._input_tokens is not None:
             events = self._estimated(events, self._input_tokens)
         events = self._stages.apply(events, self._decoder.halves)
         if self._stages.grammar.ended and events:
             self.ending = events[-1]  # type: ignore[assignment]  # the grammar's last word is one of the two
-        return self._encoder.encode(events)
+        return events
 
     @property
     def begun(self) -> bool:
@@ -243,6 +240,65 @@ class StreamTranslator:
         return events
 
     @property
+    def reply(self) -> Reply:
+        """The reply so far. A block that is still open is in it, marked as cut."""
+        if self._stages.fold is None:
+            raise Misuse("the reply is not kept: this was made with folded=False")
+        return self._stages.fold.reply()
+
+
+class StreamTranslator:
+    """One streamed reply from one wire to another: bytes in, bytes out, at any cut.
+
+    `show_model` is the name that appears in the output; absent, it is the source's own. `passage` is for gateways. The
+    other parameters are those of `ReplyReader`.
+
+    Raises `Misuse` for names it does not know, and nothing else: bad bytes end the stream in the target's error form.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        markup: str = "auto",
+        model: str | None = None,
+        show_model: str | None = None,
+        tools: bool | Offer = False,
+        passage: Passage = PLAIN,
+    ) -> None:
+        self._notices = Notices()
+        self._reader = ReplyReader(source, self._notices, markup, model, tools, passage)
+        self._encoder = _encoder_of(find_wire(target), passage)(self._notices, show_model)
+        self.complete = False
+        """Whether the provider has said all that it must say. More may come (counts, say) until the stream closes."""
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes of the target that these bytes of the source make. Nothing after the ending."""
+        events = self._reader.feed(data)
+        self.complete = self._reader.complete
+        return self._encoder.encode(events) if events else b""
+
+    def finish(self) -> bytes:
+        """The upstream has closed: the proper ending, or the target's error ending if the reply was cut."""
+        events = self._reader.finish()
+        return self._encoder.encode(events) if events else b""
+
+    def fail(self, fault: Fault) -> bytes:
+        """The upstream failed in a way that no bytes of it tell: the target's error ending, behind what was held. A
+        reply that was complete stays one."""
+        events = self._reader.fail(fault)
+        return self._encoder.encode(events) if events else b""
+
+    @property
+    def ending(self) -> Finished | Failed | None:
+        return self._reader.ending
+
+    @property
+    def begun(self) -> bool:
+        """Whether something of the reply itself has come."""
+        return self._reader.begun
+
+    @property
     def notices(self) -> list[Notice]:
         """What was withheld, converted or repaired so far."""
         return self._notices.as_list()
@@ -250,9 +306,7 @@ class StreamTranslator:
     @property
     def reply(self) -> Reply:
         """The reply so far. A block that is still open is in it, marked as cut."""
-        if self._stages.fold is None:
-            raise Misuse("this translator does not keep the reply: it was made with folded=False")
-        return self._stages.fold.reply()
+        return self._reader.reply
 
 
 def _encoder_of(wire: Wire, passage: Passage) -> Callable[[Notices, str | None], ReplyEncoder]:
@@ -293,20 +347,34 @@ def translate_reply(
     Raises `WireFault` when the body is not a reply of the source wire or is an error, `Misuse` for unknown names.
     """
     notices = Notices()
-    origin, wanted = find_wire(source), find_wire(target)
-    events, halves = origin.decode_reply(body, notices)
+    wanted = find_wire(target)
+    events, reply = read_reply(body, source, notices, markup, model, tools, passage)
+    if passage.as_stream:
+        out = _encoder_of(wanted, passage)(notices, show_model).encode(events)
+    else:
+        out = wanted.encode_reply(reply, notices, show_model)
+    return TranslatedReply(out, notices.as_list(), reply)
+
+
+def read_reply(
+    body: bytes,
+    source: str,
+    notices: Notices,
+    markup: str = "auto",
+    model: str | None = None,
+    tools: bool | Offer = False,
+    passage: Passage = PLAIN,
+) -> tuple[list[Event], Reply]:
+    """A whole reply of a wire: the events that its stream would have had, and what they fold into. The parameters are
+    those of `ReplyReader`. Raises `WireFault` when the body is not a reply of that wire or is an error."""
+    events, halves = find_wire(source).decode_reply(body, notices)
     stages = _Stages(notices, source, markup, model, tools, passage, events)
     events = stages.apply(events, halves)
     for event in events:
         if isinstance(event, Failed):
             raise as_reply_fault(event)
     assert stages.fold is not None
-    reply = stages.fold.reply()
-    if passage.as_stream:
-        out = _encoder_of(wanted, passage)(notices, show_model).encode(events)
-    else:
-        out = wanted.encode_reply(reply, notices, show_model)
-    return TranslatedReply(out, notices.as_list(), reply)
+    return events, stages.fold.reply()
 
 
 def as_reply_fault(event: Failed) -> WireFault:
@@ -351,12 +419,20 @@ def translate_request(
     if origin is wanted and model in (None, request.model) and seen is request:
         offer = Offer(bool(request.tools))
         return TranslatedRequest(body, notices.as_list(), offer, request.model, request.stream, request)
-    return _write_request(seen, source, target, model, rules, notices)
+    return write_request(seen, target, model, rules, notices, source)
 
 
-def _write_request(
-    request: Request, source: str, target: str, model: str | None, rules: Rules | None, notices: Notices
+def write_request(
+    request: Request,
+    target: str,
+    model: str | None = None,
+    rules: Rules | None = None,
+    notices: Notices | None = None,
+    source: str = "",
 ) -> TranslatedRequest:
+    """A request as the target's bytes. `source` is the wire that it came on; one that was made in this process came on
+    none. The other parameters are those of `translate_request`. Raises `WireFault` for what no target can be given."""
+    notices = Notices() if notices is None else notices
     wanted = find_wire(target)
     offered, offer = offer_tools(request, wanted.tools, notices)
     rules = rules or find_rules(target, model, request.model)

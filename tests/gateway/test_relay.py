@@ -10,7 +10,7 @@ from tests.conformance.case import Case
 from tests.conformance.vectors import streams
 
 from thinkwire.faults import WireFault
-from thinkwire.gateway.relay import Passing
+from thinkwire.gateway.relay import Passing, Watch
 from thinkwire.model import Notices
 from thinkwire.provenance.ledger import Ledger, Witness
 from thinkwire.wires.registry import WIRES, find_wire
@@ -43,7 +43,7 @@ def decoded(case: Case) -> set[str]:
 
 def watched(case: Case, pieces: Iterable[bytes]) -> tuple[set[str], bytes]:
     seen = Seen()
-    relay = Passing(case.source, Witness(seen, b"", ""))
+    relay = Passing(case.source, Watch(case.source, Witness(seen, b"", "")))
     out = b"".join(map(relay.feed, pieces)) + relay.finish()
     return seen.seals, out
 

@@ -17,9 +17,9 @@ from typing import Protocol
 from thinkwire import limits
 from thinkwire.convert import as_reply_fault
 from thinkwire.faults import Fault, WireFault
+from thinkwire.gateway import reply_head
 from thinkwire.gateway.asking import Ask
-from thinkwire.gateway.errors import end_code, may_retry, read_refusal, write_error
-from thinkwire.gateway.faces import COMMENTING, STREAM_TYPES
+from thinkwire.gateway.errors import end_code, write_error
 from thinkwire.gateway.history import Past
 from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
@@ -30,23 +30,17 @@ from thinkwire.model import Failed, Finished, Notice, Notices
 from thinkwire.provenance.refusals import find_refusal
 from thinkwire.upstream.connection import Call, Header
 from thinkwire.upstream.pool import Pool
+from thinkwire.upstream.refusal import (
+    LAST_WORDS,
+    REFUSING,
+    is_document,
+    is_encoded,
+    may_retry,
+    read_refusal,
+    wait_asked,
+)
 from thinkwire.upstream.signing import Signer
 from thinkwire.wires.registry import find_wire
-
-_JSON = (b"content-type", b"application/json")
-_NO_BUFFER = [(b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no")]
-_NOT_PASSED = {
-    *(b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"trailer", b"te", b"proxy-authenticate"),
-    *(b"content-length", b"content-type", b"content-encoding", b"set-cookie", b"server", b"date", b"alt-svc"),
-    *(b"access-control-allow-origin", b"strict-transport-security", b"cache-control", b"x-accel-buffering"),
-}
-_FOR_EVERY_WIRE = (b"retry-after", b"request-id", b"x-request-id", b"x-amzn-requestid")
-_REFUSALS = (400, 422)
-"""With these, thoughts in the history may be what was refused."""
-
-_NOTICES_IN_HEADER = 20
-_LAST_WORDS = 0.5
-"""Seconds that a complete reply waits for its counts, where the upstream does not close."""
 
 
 class Owner(Protocol):
@@ -161,7 +155,7 @@ class Exchange:
         if self._writer.started or not may_retry(fault):
             return False
         bounds = self._setup.limits
-        wait = self._wait_asked(bounds.backoff * 2**self._tries)
+        wait = wait_asked(self._headers, bounds.backoff * 2**self._tries)
         if self._tries < bounds.retries and wait <= bounds.retry_after:
             self._tries += 1
             self._timer_of_retry = self._loop.call_later(wait, self._attempt)
@@ -176,7 +170,7 @@ class Exchange:
     def _repaired(self, fault: Fault) -> bool:
         """Whether the request is sent once more, without the thoughts that were refused. It is done once, and what was
         refused stays out of this conversation."""
-        if self._was_repaired or self._writer.started or fault.status not in _REFUSALS or self._plan is None:
+        if self._was_repaired or self._writer.started or fault.status not in REFUSING or self._plan is None:
             return False
         target = self._plan.target
         refusal = find_refusal(target.wire, fault.message, fault.vendor_code)
@@ -193,12 +187,6 @@ class Exchange:
         self._attempt()
         return True
 
-    def _wait_asked(self, usual: float) -> float:
-        for name, value in self._headers:
-            if name == b"retry-after" and value.isdigit():
-                return max(usual, float(value))
-        return usual
-
     # ---- what the upstream sends ---------------------------------------------------------------------------------
 
     def on_head(self, status: int, headers: list[Header]) -> None:
@@ -206,23 +194,17 @@ class Exchange:
         self._headers = headers
         self._last_in = self._loop.time()
         assert self._plan is not None
-        kinds = dict(headers)
-        if kinds.get(b"content-encoding", b"identity") not in (b"identity", b""):
+        if is_encoded(headers):
             self._abandon(Fault("malformed", "the upstream sent an encoded body unasked", phase="headers"))
-        elif status < 300 and self._plan.stream and not self._is_whole(kinds.get(b"content-type", b"")):
+        elif status < 300 and self._plan.stream and not self._is_whole(headers):
             self._relay = self._plan.relay(self._ask)
         else:
             self._pieces = []
 
-    def _is_whole(self, content_type: bytes) -> bool:
-        """Whether a reply that should be a stream says of itself that it is one JSON document. It is converted like
-        one, except that Gemini's streams may be documents."""
+    def _is_whole(self, headers: list[Header]) -> bool:
+        """Whether the reply is one document instead of the stream that was asked for, and is to be converted."""
         assert self._plan is not None
-        return (
-            content_type.startswith(b"application/json")
-            and not self._plan.passes
-            and self._plan.target.wire != "gemini"
-        )
+        return not self._plan.passes and is_document(headers, self._plan.target.wire)
 
     def on_body(self, data: bytes) -> None:
         now = self._loop.time()
@@ -246,7 +228,7 @@ class Exchange:
             record.bytes_out += len(out)
             writer.write(out)
         if relay.complete and not self.done:
-            self._writer.wake(now + _LAST_WORDS)  # some servers say their last word and do not close
+            self._writer.wake(now + LAST_WORDS)  # some servers say their last word and do not close
 
     def _collect(self, data: bytes) -> None:
         assert self._pieces is not None
@@ -298,8 +280,7 @@ class Exchange:
         self._record.status = 200
         if self._record.first_event is None:
             self._record.first_event = now - self._record.began
-        kind = _JSON[1] if self._ask.route.array else STREAM_TYPES[self._ask.route.wire]
-        self._writer.start(200, [(b"content-type", kind), *_NO_BUFFER, *self._reply_headers()])
+        self._writer.start(200, [*reply_head.of_stream(self._ask), *self._headers_out()])
 
     def _end_stream(self, out: bytes) -> None:
         """The relay is at its end, with these last bytes."""
@@ -318,16 +299,9 @@ class Exchange:
             return
         if not self._writer.started:
             self._start_stream(self._loop.time())
-        out = self._comment() + out
+        out = reply_head.comment(self._ask, getattr(self._relay, "notices", ())) + out
         self._record.bytes_out += len(out)
         self._finish(out, end)
-
-    def _comment(self) -> bytes:
-        """What was noticed in the reply, for whoever reads comments. It stands between two events."""
-        notices = getattr(self._relay, "notices", ())
-        if not notices or self._ask.route.wire not in COMMENTING:
-            return b""
-        return b": thinkwire-notices %b\n\n" % header_of(list(notices))
 
     # ---- whole replies and errors --------------------------------------------------------------------------------
 
@@ -358,10 +332,9 @@ class Exchange:
         """The body as it came, once it was seen to be a reply."""
         if self._ask.route.operation == "generate":
             events, _ = find_wire(plan.target.wire).decode_reply(body, Notices())
-            witness = plan.witness(self._ask)
-            if witness is not None:
-                witness.see(events)
-                witness.close()
+            listener = plan.listener(self._ask)
+            if listener is not None:
+                listener.whole(body)
             ending = ending_of(events)
             if isinstance(ending, Failed):
                 raise as_reply_fault(ending)
@@ -397,23 +370,12 @@ class Exchange:
             return
         self._record.status = status
         self._record.bytes_out = len(body)
-        answer = partial(self._writer.answer, status, [_JSON, *self._reply_headers()], body)
+        answer = partial(self._writer.answer, status, [reply_head.JSON, *self._headers_out()], body)
         self._setup.ledger.settled(answer)
         self._close(end)
 
-    def _reply_headers(self) -> list[Header]:
-        plan = self._plan
-        headers = [(b"x-thinkwire-request-id", self._ask.request_id.encode())]
-        if plan is None:
-            return headers
-        headers.append(plan.target.mark)
-        same = plan.target.wire == self._ask.route.wire
-        for name, value in self._headers:
-            if (name in _FOR_EVERY_WIRE or (same and name not in _NOT_PASSED)) and _is_field(name, value):
-                headers.append((name, value))
-        if notices := plan.notices + self._record.notices:
-            headers.append((b"x-thinkwire-notices", header_of(notices)))
-        return headers
+    def _headers_out(self) -> list[Header]:
+        return reply_head.of_reply(self._ask, self._plan, self._headers, self._record.notices)
 
     # ---- ends ----------------------------------------------------------------------------------------------------
 
@@ -481,7 +443,7 @@ class Exchange:
             dues.append((self._stalled_at + bounds.write_stall, self._client_stalled))
             return dues
         if self._relay is not None and self._relay.complete:
-            dues.append((self._last_in + _LAST_WORDS, self._said_all))
+            dues.append((self._last_in + LAST_WORDS, self._said_all))
         silence = bounds.idle if self._status else bounds.first_byte
         dues.append((self._last_in + silence, self._upstream_silent))
         if self._ask.stream and self._alive():
@@ -523,15 +485,3 @@ class Exchange:
         self._target = len(self._targets) - 1
         self._tries = self._setup.limits.retries
         self._abandon(Fault("timeout", "the reply took longer than this gateway allows", blame="gateway"))
-
-
-def _is_field(name: bytes, value: bytes) -> bool:
-    """What an upstream said is not taken on trust, though its parser let it through."""
-    return b"\n" not in value and b"\r" not in value and b":" not in name and b"\n" not in name
-
-
-def header_of(notices: list[Notice]) -> bytes:
-    """Notices as one header line: codes with their places, without repeats."""
-    said = dict.fromkeys(f"{notice.code}={notice.where}" if notice.where else notice.code for notice in notices)
-    line = "; ".join(list(said)[:_NOTICES_IN_HEADER])
-    return line.encode("ascii", "replace").replace(b"\r", b" ").replace(b"\n", b" ")

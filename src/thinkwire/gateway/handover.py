@@ -16,7 +16,6 @@ import msgspec
 from thinkwire.convert import translate_reply
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.asking import Ask
-from thinkwire.gateway.errors import may_retry, read_refusal
 from thinkwire.gateway.faces import Route
 from thinkwire.gateway.history import HANDOVER, conversation_of, insertions_of
 from thinkwire.gateway.plan import Plan, make_plan
@@ -27,6 +26,7 @@ from thinkwire.model import Failed, Notices, Request
 from thinkwire.provenance.handover import INSTRUCTION, Insertion, transcript
 from thinkwire.upstream.connection import Header
 from thinkwire.upstream.pool import Pool
+from thinkwire.upstream.refusal import may_retry, read_refusal
 from thinkwire.wires.registry import find_wire
 
 KEPT = 32

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from thinkwire.configuration.settings import Settings
 from thinkwire.convert import Passage, StreamTranslator, TranslatedReply, translate_reply, translate_request
 from thinkwire.faults import WireFault, bad_request
-from thinkwire.gateway.asking import AUTHORIZATION, Ask, Headers
+from thinkwire.gateway.asking import Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
 from thinkwire.gateway.history import Past, must_be_read, says_whose
-from thinkwire.gateway.relay import Gathering, Passing, Relay
+from thinkwire.gateway.relay import Gathering, Listener, Passing, Recorder, Relay, Watch
 from thinkwire.gateway.setup import Setup
 from thinkwire.model import Notice
 from thinkwire.provenance.attribution import Attribution, is_needed
@@ -25,7 +25,7 @@ from thinkwire.provenance.ledger import FORGETFUL, Ledger, Recording, Witness
 from thinkwire.tool_offer import Offer
 from thinkwire.upstream.backend import PASSTHROUGH
 from thinkwire.upstream.pool import Place
-from thinkwire.upstream.target import Target
+from thinkwire.upstream.target import VERSION, Target, is_plain, key_line, own_lines
 
 _NOT_PASSED = {
     *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"),
@@ -66,7 +66,7 @@ class Plan(NamedTuple):
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
-            return Passing(self.target.wire, self.witness(ask))
+            return Passing(self.target.wire, self.listener(ask))
         translator = StreamTranslator(
             source=self.target.wire,
             target=ask.route.wire,
@@ -91,12 +91,17 @@ class Plan(NamedTuple):
             passage=self._passage(ask, folded=True),
         )
 
-    def witness(self, ask: Ask) -> Witness | None:
-        """Who notes the seals of a reply that passes through as it comes, if they are not those that every bare one is
-        taken for."""
-        if self.ledger is None or self.presumed:
+    def listener(self, ask: Ask) -> Listener | None:
+        """Who hears a reply that passes through as it comes: for thoughts that the backend will want back, though its
+        client may drop them; or for seals, if they are not those that every bare one is taken for."""
+        if self.ledger is None:
             return None
-        return Witness(self.ledger, ask.tenant, self.trust)
+        wire = self.target.wire
+        wanted = self.target.read(self.model).rules.history == "required"
+        if wanted and wire in FORGETFUL and b'"tools"' in ask.body:
+            recording = Recording(self.ledger, ask.tenant, self.trust)
+            return Recorder(wire, self.markup, self.model or None, recording)
+        return None if self.presumed else Watch(wire, Witness(self.ledger, ask.tenant, self.trust))
 
     def _passage(self, ask: Ask, folded: bool) -> Passage:
         attribution = None
@@ -115,8 +120,8 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     same = ask.route.wire == target.wire
     header, key = _credential(ask, target, setup.settings)
     stream = ask.stream or (reading.rules.stream_only and ask.route.operation == "generate")
-    head = target.head(ask.route.operation == "count", model, stream) + _key_header(header, key)
-    head += _passed_headers(ask.headers, target) if same else _OWN_HEADERS[target.wire == "anthropic"]
+    head = target.head(ask.route.operation == "count", model, stream) + key_line(header, key)
+    head += _passed_headers(ask.headers, target) if same else own_lines(target.wire)
     place = Place(target.host, target.port, target.tls, key)
     as_it_is = same and model == ask.model and stream == ask.stream and not reading.marked and not ask.route.array
     attributed = says_whose(ask.route.wire, reading.trust, setup)
@@ -133,7 +138,7 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
 
 
 def _passing(ask: Ask, target: Target, setup: Setup, place: Place, head: bytes, model: str) -> Plan:
-    request, reading = _joined(target, head, ask.body), target.read(model)
+    request, reading = target.request(head, ask.body), target.read(model)
     plan = Plan(target, place, request, ask.stream, True, model, None, reading.markup, Offer(), [])
     presumed = setup.natives.get(ask.route.wire) == reading.trust
     return plan._replace(trust=reading.trust, ledger=setup.ledger, presumed=presumed)
@@ -160,7 +165,7 @@ def _converting(ask: Ask, target: Target, setup: Setup, place: Place, head: byte
     return Plan(
         target,
         place,
-        _joined(target, head, translated.body),
+        target.request(head, translated.body),
         stream,
         route.operation == "count",
         model,
@@ -184,12 +189,6 @@ def _refuse_losses(notices: list[Notice]) -> None:
         raise bad_request(f"strict: the backend would not get all of this: {'; '.join(lost)}", "unsupported")
 
 
-def _joined(target: Target, head: bytes, body: bytes) -> bytes:
-    if target.signer is not None:
-        head += target.signer.headers(target.url(head), body)
-    return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)
-
-
 # ---- on whose behalf ------------------------------------------------------------------------------------------------
 
 
@@ -209,26 +208,10 @@ def _credential(ask: Ask, target: Target, settings: Settings) -> tuple[bytes, by
     return target.key_header, b""
 
 
-def _key_header(name: bytes, key: bytes) -> bytes:
-    if not key:
-        return b""
-    if not _is_plain(key):
-        raise bad_request("the key holds characters that no header may", "authentication")
-    return b"authorization: Bearer %b\r\n" % key if name == AUTHORIZATION else b"%b: %b\r\n" % (name, key)
-
-
-_VERSION = b"anthropic-version: 2023-06-01\r\n"
-_OWN_HEADERS = {False: b"user-agent: thinkwire\r\n", True: b"user-agent: thinkwire\r\n" + _VERSION}
-
-
 def _passed_headers(headers: Headers, target: Target) -> bytes:
     """To its own wire all that the client said beside credentials and framing goes along: unknown beta flags are the
     vendor's to judge."""
-    passed = [b"%b: %b\r\n" % header for header in headers if header[0] not in _NOT_PASSED and _is_plain(header[1])]
+    passed = [b"%b: %b\r\n" % header for header in headers if header[0] not in _NOT_PASSED and is_plain(header[1])]
     if target.wire == "anthropic" and all(name != b"anthropic-version" for name, _ in headers):
-        passed.append(_VERSION)
+        passed.append(VERSION)
     return b"".join(passed)
-
-
-def _is_plain(value: bytes) -> bool:
-    return b"\r" not in value and b"\n" not in value and b"\0" not in value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
+from thinkwire.configuration.routing import Routes
 from thinkwire.configuration.settings import Settings
-from thinkwire.gateway.routing import Routes
 from thinkwire.gateway.secret import secret_of_this_machine
 from thinkwire.provenance.attribution import NATIVE
 from thinkwire.provenance.carrier import Carrier

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from thinkwire.capabilities import find_rules
+from thinkwire.faults import bad_request
 from thinkwire.markup.profiles import find_profile
 from thinkwire.model import Rules
 from thinkwire.upstream.backend import Backend
@@ -68,6 +69,12 @@ class Target:
         scheme = "https" if self.tls else "http"
         return f"{scheme}://{self._netloc}{head.split(b' ', 2)[1].decode('ascii')}"
 
+    def request(self, head: bytes, body: bytes) -> bytes:
+        """A whole request of this head, to which all but what depends on the body was added."""
+        if self.signer is not None:
+            head += self.signer.headers(self.url(head), body)
+        return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body)
+
     def _write_line(self, count: bool, model: str, stream: bool) -> bytes:
         path = self._path + (self._count_path(model) if count else self._generate_path(model, stream))
         return b"POST %b HTTP/1.1\r\n" % path.encode("ascii") + self._common[stream]
@@ -101,3 +108,26 @@ class Target:
     def _versioned(self, version: str, path: str) -> str:
         last = self._path.rpartition("/")[2]
         return path if last[:1] == "v" and last[1:2].isdigit() else version + path
+
+
+VERSION = b"anthropic-version: 2023-06-01\r\n"
+_OWN_LINES = {False: b"user-agent: thinkwire\r\n", True: b"user-agent: thinkwire\r\n" + VERSION}
+
+
+def own_lines(wire: str) -> bytes:
+    """The headers of a request that thinkwire wrote itself."""
+    return _OWN_LINES[wire == "anthropic"]
+
+
+def key_line(name: bytes, key: bytes) -> bytes:
+    """The header that shows a key. Raises `WireFault` for one that no header can hold."""
+    if not key:
+        return b""
+    if not is_plain(key):
+        raise bad_request("the key holds characters that no header may", "authentication")
+    return b"authorization: Bearer %b\r\n" % key if name == AUTHORIZATION else b"%b: %b\r\n" % (name, key)
+
+
+def is_plain(value: bytes) -> bool:
+    """Whether it can be the value of a header."""
+    return b"\r" not in value and b"\n" not in value and b"\0" not in value
