@@ -59,7 +59,8 @@ class CompiledForm(BuildHookInterface[Any]):
         work = Path(self._folder.name)
         shutil.copytree(Path(self.root, "src"), work / "src", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
         shutil.copy(Path(self.root, "pyproject.toml"), work)
-        modules = [str(path.relative_to(work)) for path in self._modules(work / "src" / "thinkwire")]
+        chosen = modules_of(work / "src" / "thinkwire", self.config["compiled"], self.config["interpreted"])
+        modules = [str(path.relative_to(work)) for path in chosen]
         command = [sys.executable, "-c", _BUILD, "build_ext", "--inplace", *modules]
         subprocess.run(command, cwd=work, check=True)
         for path in sorted(work.glob("src/**/*" + sysconfig.get_config_var("EXT_SUFFIX"))):
@@ -67,11 +68,13 @@ class CompiledForm(BuildHookInterface[Any]):
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 
-    def _modules(self, package: Path) -> Iterator[Path]:
-        out = [package / name for name in self.config["interpreted"]]
-        for pattern in self.config["compiled"]:
-            found = package.glob(pattern) if "*" in pattern else (package / pattern).rglob("*.py")
-            for path in sorted(found):
-                inside = any(path.is_relative_to(folder) for folder in out)
-                if path.name != "__init__.py" and not inside and not _STRUCT.search(path.read_text(encoding="utf-8")):
-                    yield path
+
+def modules_of(package: Path, compiled: list[str], interpreted: list[str]) -> Iterator[Path]:
+    """The modules to compile: those under these names that are not under the others."""
+    out = [package / name for name in interpreted]
+    for name in compiled:
+        found = package.glob(name) if "*" in name else (package / name).rglob("*.py")
+        for path in sorted(found):
+            is_out = path.name == "__init__.py" or any(path.is_relative_to(folder) for folder in out)
+            if not is_out and not _STRUCT.search(path.read_text(encoding="utf-8")):
+                yield path
