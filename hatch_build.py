@@ -51,8 +51,8 @@ class CompiledForm(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if not self._is_wanted or version == "editable":
             return
-        compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
-        if os.name != "nt" and shutil.which(os.environ.get("CC", compiler)) is None:
+        compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+        if os.name != "nt" and shutil.which(compiler) is None:
             self.app.display_warning(f"there is no C compiler ({compiler}): this wheel is pure Python")
             return
         self._folder = TemporaryDirectory(prefix="thinkwire-")  # lives until the wheel is written
