@@ -52,6 +52,8 @@ def findings(units: Iterable[Unit], report: Report, place: Callable[[Unit, int],
             kind = piece.goes or piece.change
             if kind is not None:
                 report.add(kind, place(unit, at))
+            if piece.renamed and piece.goes is None:
+                report.add("call_renamed", place(unit, at))
 
 
 # ---- single thoughts ------------------------------------------------------------------------------------------------
