@@ -433,6 +433,8 @@ class Exchange:
         record = self._record
         record.end = end
         record.seconds = self._loop.time() - record.began
+        if record.usage is None and self._relay is not None and self._relay.begun:
+            record.usage = self._relay.usage  # of a reply that did not come to its end; it has to be paid for, too
         if self._plan is not None:
             record.history = self._plan.actions
             record.notices = [*self._plan.notices, *record.notices, *getattr(self._relay, "notices", ())]

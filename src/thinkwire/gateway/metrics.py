@@ -50,7 +50,9 @@ REQUESTS = Family("thinkwire_requests_total", "counter", "Finished requests, by 
 FIRST = Family("thinkwire_first_event_seconds", "histogram", "From the request to the first event out.", _FIRST)
 GAP = Family("thinkwire_longest_gap_seconds", "histogram", "The longest silence of the upstream in a stream.", _GAPS)
 SECONDS = Family("thinkwire_request_seconds", "histogram", "From the request to its end.", _SECONDS)
-TOKENS = Family("thinkwire_tokens_total", "counter", "Tokens, as far as the upstream counted them.")
+TOKENS = Family(
+    "thinkwire_tokens_total", "counter", "Tokens, as far as they were counted; of replies that broke off, too."
+)
 UNCOUNTED = Family("thinkwire_tokens_unknown_total", "counter", "Replies whose upstream did not say this count.")
 BYTES = Family("thinkwire_bytes_total", "counter", "Bytes of bodies, from clients and to them.")
 NOTICES = Family("thinkwire_notices_total", "counter", "What was withheld, converted or clamped, by notice.")
@@ -175,7 +177,7 @@ class _Tally:
                 self._gap.add(record.longest_gap)
         self._bytes.add(record.bytes_in, "in")
         self._bytes.add(record.bytes_out, "out")
-        if record.end == "ok":
+        if record.end == "ok" or record.usage is not None:
             self._count_tokens(record.usage)
         for notice in record.notices:
             self._notices.add(1, notice.code)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from thinkwire.convert import StreamTranslator
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.boundary import boundary_of
@@ -25,7 +27,8 @@ _TAIL = 8
 
 class Relay(Protocol):
     """`feed` and `finish` as a translator has them; `fail` is for what no bytes tell. `begun`: something of the reply
-    itself has come, so the request must not be sent once more. `complete`: the provider has said all it must say."""
+    itself has come, so the request must not be sent once more. `complete`: the provider has said all it must say.
+    `usage`: the counts so far, for a reply that nobody waits for any more."""
 
     @property
     def ending(self) -> Ending | None: ...
@@ -33,6 +36,8 @@ class Relay(Protocol):
     def begun(self) -> bool: ...
     @property
     def complete(self) -> bool: ...
+    @property
+    def usage(self) -> Usage: ...
     def feed(self, data: bytes) -> bytes: ...
     def finish(self) -> bytes: ...
     def fail(self, fault: Fault) -> bytes: ...
@@ -41,8 +46,9 @@ class Relay(Protocol):
 class Passing:
     """Bytes through, cut only between two events, so that an error ending can always be written behind them.
 
-    Nothing is decoded on the way, except what a `witness` of seals must see. At the end the last reads go through the
-    wire's own decoder, which tells whether the provider's terminal came, and the counts that metrics want.
+    Nothing is decoded on the way, except what a `witness` of seals must see. At the end the first read, in which some
+    wires count the input, and the last ones go through the wire's own decoder, which tells whether the provider's
+    terminal came, and the counts that metrics want.
     """
 
     def __init__(self, wire: str, witness: Witness | None = None) -> None:
@@ -50,6 +56,7 @@ class Passing:
         self._watch = None if witness is None else Watch(wire, witness)
         self._boundary = boundary_of(wire)
         self._whole = self._boundary.feed
+        self._first = b""
         self._tail: deque[bytes] = deque(maxlen=_TAIL)
         self.ending: Ending | None = None
         self.complete = False  # not looked at before the end
@@ -67,6 +74,8 @@ class Passing:
             return self.fail(fault)
         if data:
             self._tail.append(data)
+            if not self._first:
+                self._first = data
             if self._watch is not None:
                 self._watch.feed(data)
         return data
@@ -82,12 +91,28 @@ class Passing:
         ending = ending_of(events)
         if isinstance(ending, Failed) and ending.fault.code in ("cut", "malformed"):
             return self.fail(ending.fault)
+        if isinstance(ending, Finished) and ending.usage is not None:
+            ending = replace(ending, usage=self._counted_at_first().updated(ending.usage))
         self.ending = ending  # a failure that the upstream told itself has gone through
         return held
 
     def fail(self, fault: Fault) -> bytes:
         self.ending = Failed(fault)
         return find_wire(self._wire).reply_encoder(Notices(), None).encode([self.ending])
+
+    @property
+    def usage(self) -> Usage:
+        return counted(self._decoded(b"".join(self._tail)), self._counted_at_first())
+
+    def _counted_at_first(self) -> Usage:
+        return counted(self._decoded(self._first), Usage())
+
+    def _decoded(self, part: bytes) -> list[Event]:
+        """What a part of the reply says, of which nothing is asked but the counts."""
+        try:
+            return find_wire(self._wire).reply_decoder(Notices()).feed(part)
+        except WireFault:
+            return []
 
     def _read_tail(self, held: bytes) -> list[Event]:
         decoder = find_wire(self._wire).reply_decoder(Notices())
@@ -158,6 +183,10 @@ class Gathering:
         return self._translator.complete
 
     @property
+    def usage(self) -> Usage:
+        return self._translator.usage
+
+    @property
     def notices(self) -> list[Notice]:
         return self._translator.notices
 
@@ -181,15 +210,22 @@ class Gathering:
 
 def ending_of(events: list[Event]) -> Ending:
     """What the end of a reply said."""
-    finished, usage = Finished("end_turn"), Usage()
-    for event in events:
+    finished = Finished("end_turn")
+    for at, event in enumerate(events):
         if isinstance(event, Failed):
             return event
         if isinstance(event, Finished):
             finished = event
-        counted = event.usage if isinstance(event, Started | UsageSeen | Finished) else None
-        if counted is not None:
-            usage = usage.updated(counted)
         if isinstance(event, Ended):
+            events = events[:at]
             break
-    return Finished(finished.reason, finished.stop_sequence, usage)
+    return Finished(finished.reason, finished.stop_sequence, counted(events, Usage()))
+
+
+def counted(events: list[Event], usage: Usage) -> Usage:
+    """These counts, with what the events count in their place."""
+    for event in events:
+        newer = event.usage if isinstance(event, Started | UsageSeen | Finished) else None
+        if newer is not None:
+            usage = usage.updated(newer)
+    return usage
