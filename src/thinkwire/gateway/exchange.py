@@ -117,7 +117,6 @@ class Exchange:
             self._refuse(refused)
 
     def _attempt(self) -> None:
-        self._record.attempts += 1
         self._timer_of_retry = None
         name = self._targets[self._target]
         self._relay = None
@@ -156,6 +155,7 @@ class Exchange:
             self._refuse(planned)
             return
         self._plan = planned
+        self._record.attempts += 1
         self._record.backend = name
         self._record.model = planned.model
         self._call = self._owner.pool.call(planned.place, planned.request, self)

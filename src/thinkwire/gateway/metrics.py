@@ -33,7 +33,7 @@ _FIRST = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160)
 _GAPS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640, 1800)
 
-_KINDS = ("input", "output", "reasoning", "cache_read", "cache_write")
+KINDS = ("input", "output", "reasoning", "cache_read", "cache_write")
 
 Labels = tuple[tuple[str, str], ...]
 Key = tuple[str, Labels]
@@ -186,7 +186,7 @@ class _Tally:
             self._retries.add(record.attempts - 1)
 
     def _count_tokens(self, usage: Usage | None) -> None:
-        for kind in _KINDS:
+        for kind in KINDS:
             count = getattr(usage, kind, None)
             if count is None:
                 self._uncounted.add(1, kind)
