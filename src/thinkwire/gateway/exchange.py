@@ -23,7 +23,7 @@ from thinkwire.gateway.faces import COMMENTING, STREAM_TYPES
 from thinkwire.gateway.history import Past
 from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
-from thinkwire.gateway.relay import Relay, ending_of
+from thinkwire.gateway.relay import Relay, ending_of, remarks_in
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.writer import Writer
 from thinkwire.model import Failed, Finished, Notice, Notices
@@ -349,7 +349,9 @@ class Exchange:
     def _passed(self, plan: Plan, body: bytes) -> bytes:
         """The body as it came, once it was seen to be a reply."""
         if self._ask.route.operation == "generate":
-            events, _ = find_wire(plan.target.wire).decode_reply(body, Notices())
+            notices = Notices()
+            events, _ = find_wire(plan.target.wire).decode_reply(body, notices)
+            self._record.notices = remarks_in(notices)
             witness = plan.witness(self._ask)
             if witness is not None:
                 witness.see(events)
@@ -437,7 +439,8 @@ class Exchange:
             record.usage = self._relay.usage  # of a reply that did not come to its end; it has to be paid for, too
         if self._plan is not None:
             record.history = self._plan.actions
-            record.notices = [*self._plan.notices, *record.notices, *getattr(self._relay, "notices", ())]
+            seen = (*getattr(self._relay, "notices", ()), *dict.fromkeys(getattr(self._relay, "remarks", ())))
+            record.notices = [*self._plan.notices, *record.notices, *seen]
         self._owner.over(self, record)
 
     # ---- the client's pace ---------------------------------------------------------------------------------------

@@ -60,6 +60,8 @@ class Passing:
         self._tail: deque[bytes] = deque(maxlen=_TAIL)
         self.ending: Ending | None = None
         self.complete = False  # not looked at before the end
+        self.remarks: list[Notice] = []
+        """What the backend did to the request, for our log: the client reads it in the reply itself."""
 
     @property
     def begun(self) -> bool:
@@ -108,18 +110,24 @@ class Passing:
         return counted(self._decoded(self._first), Usage())
 
     def _decoded(self, part: bytes) -> list[Event]:
-        """What a part of the reply says, of which nothing is asked but the counts."""
+        """What a part of the reply says, of which nothing is asked but counts and remarks."""
+        notices = Notices()
         try:
-            return find_wire(self._wire).reply_decoder(Notices()).feed(part)
+            return find_wire(self._wire).reply_decoder(notices).feed(part)
         except WireFault:
             return []
+        finally:
+            self.remarks += remarks_in(notices)
 
     def _read_tail(self, held: bytes) -> list[Event]:
-        decoder = find_wire(self._wire).reply_decoder(Notices())
+        notices = Notices()
+        decoder = find_wire(self._wire).reply_decoder(notices)
         try:
             return decoder.feed(b"".join(self._tail) + held) + decoder.finish()
         except WireFault as fault:
             return [Failed(fault)]
+        finally:
+            self.remarks += remarks_in(notices)
 
 
 class Watch:
@@ -220,6 +228,11 @@ def ending_of(events: list[Event]) -> Ending:
             events = events[:at]
             break
     return Finished(finished.reason, finished.stop_sequence, counted(events, Usage()))
+
+
+def remarks_in(notices: Notices) -> list[Notice]:
+    """What a reply that passes says of its request. All else that is noticed while it is read changes nothing of it."""
+    return [notice for notice in notices.as_list() if notice.code == "reasoning_dropped"]
 
 
 def counted(events: list[Event], usage: Usage) -> Usage:
