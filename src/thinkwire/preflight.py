@@ -6,7 +6,7 @@ for in it. So the answer holds for every wire, whatever place it has for thought
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, get_args
 
 import msgspec
@@ -84,10 +84,17 @@ def preflight(
         )
     except WireFault as fault:
         return Preflight(False, fault.message)
-    arrived = _Arrived(find_wire(target).decode_request(there.body, Notices()))
-    off = any(notice.code == "thinking_off" for notice in there.notices)
+    return judge(thoughts, unproven, there.body, target, there.notices)
+
+
+def judge(
+    thoughts: Iterable[tuple[int, Reasoning]], unproven: set[str], written: bytes, target: str, notices: list[Notice]
+) -> Preflight:
+    """What became of thoughts, each with the number of its message, in a request that was written on a wire."""
+    arrived = _Arrived(find_wire(target).decode_request(written, Notices()))
+    off = any(notice.code == "thinking_off" for notice in notices)
     fates = [arrived.fate(at, block) for at, block in thoughts]
-    return Preflight(True, "", fates, len(unproven & arrived.seals), not off, there.notices)
+    return Preflight(True, "", fates, len(unproven & arrived.seals), not off, notices)
 
 
 def _thoughts(request: Request) -> Iterator[tuple[int, Reasoning]]:

@@ -18,7 +18,7 @@ from thinkwire.lab.server import RunningLab
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-DOCUMENTS = sorted((ROOT / "docs" / "agent").glob("*.md"))
+DOCUMENTS = [path for path in sorted((ROOT / "docs" / "agent").glob("*.md")) if "```python" in path.read_text("utf-8")]
 
 SHOWN = {
     "interface": ["[thinking] ", "[thought] ", "[cancelled]"],

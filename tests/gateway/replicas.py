@@ -125,7 +125,8 @@ class Replica:
         self._config = folder / f"replica-{self.port}.toml"
         self._config.write_text(
             f'[server]\nport = {self.port}\n[thinking]\nsecret = "common"\n[ledger]\n{store}\n{more}\n'
-            f'[backends.thinker]\nwire = "anthropic"\nbase_url = "http://127.0.0.1:{upstream.port}"\nkey = "k"\n',
+            f'[backends.thinker]\nwire = "anthropic"\nbase_url = "http://127.0.0.1:{upstream.port}"\nkey = "k"\n'
+            f'[backends.other]\nwire = "anthropic"\nbase_url = "http://127.0.0.1:{upstream.port}"\nkey = "k"\n',
         )
         self._environ = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), **environ}
         self.log = folder / f"replica-{self.port}.log"

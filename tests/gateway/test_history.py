@@ -401,6 +401,32 @@ def test_a_seal_travels_in_the_id_of_its_call(loop: Loop, stack: ExitStack) -> N
     assert call["id"] not in json.dumps([model, results])
 
 
+def test_a_chat_client_that_drops_thoughts_is_not_refused_for_it(loop: Loop, stack: ExitStack) -> None:
+    """P3, R81: on its own wire, too: what led to a call comes back, what nobody knows is there and empty."""
+    required = {"history": "required", "field": "reasoning_content", "on": "calls"}
+    rig = Rig(loop, stack, {"kimi": {"wire": "openai-chat", "rules": required, "markup": "none"}})
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = {"role": "assistant", "content": None, "reasoning_content": "why", "tool_calls": [call]}
+    answer = {"id": "x", "model": "m", "choices": [{"index": 0, "message": said, "finish_reason": "tool_calls"}]}
+    rig.up["kimi"].script = replies((200, answer))
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": tools}
+    assert rig.ask(body, "/v1/chat/completions")[2] == answer, "it passes as it came"
+    assert rig.seen("kimi") == body
+    dropped = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "r"}
+    unknown = {**dropped, "tool_calls": [{**call, "id": "c2"}]}
+    rig.ask({**body, "messages": [*body["messages"], dropped, result, unknown]}, "/v1/chat/completions")
+    messages = rig.seen("kimi")["messages"]
+    assert [one.get("reasoning_content") for one in messages] == [None, "why", None, ""]
+    kept = {**body, "messages": [*body["messages"], {**dropped, "reasoning_content": ""}, result]}
+    raw = json.dumps(kept, indent=1).encode()
+    rig.ask(raw, "/v1/chat/completions")
+    assert rig.up["kimi"].asked[-1].body != raw, "the client's empty one is worse than what is known"
+    rig.ask(json.dumps(body, indent=1).encode(), "/v1/chat/completions")
+    assert rig.up["kimi"].asked[-1].body == json.dumps(body, indent=1).encode()
+
+
 # ---- summaries ------------------------------------------------------------------------------------------------------
 
 SUMMARY = {**ANSWER, "content": [{"type": "text", "text": "the file says 42"}]}

@@ -11,7 +11,7 @@ from tests.conformance.vectors import streams
 from tests.gateway.test_exchange import EVENTS
 
 from thinkwire.faults import WireFault
-from thinkwire.gateway.relay import Passing
+from thinkwire.gateway.relay import Passing, Watch
 from thinkwire.model import Finished, Notices
 from thinkwire.provenance.ledger import Ledger, Witness
 from thinkwire.wires.registry import WIRES, find_wire
@@ -44,7 +44,7 @@ def decoded(case: Case) -> set[str]:
 
 def watched(case: Case, pieces: Iterable[bytes]) -> tuple[set[str], bytes]:
     seen = Seen()
-    relay = Passing(case.source, Witness(seen, b"", ""))
+    relay = Passing(case.source, Watch(case.source, Witness(seen, b"", "")))
     out = b"".join(map(relay.feed, pieces)) + relay.finish()
     return seen.seals, out
 

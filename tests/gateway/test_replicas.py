@@ -3,6 +3,7 @@ killed in between; and one gateway over a file, which remembers across its resta
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,6 +100,32 @@ def test_a_store_that_is_killed_costs_thoughts_and_no_request(
     assert not any(again.notices)
     assert "ledger_store_lost" in replicas[0].log.read_text()
     assert "ledger_store_found" in replicas[0].log.read_text()
+
+
+def test_what_one_is_told_all_do(replicas: list[Replica]) -> None:
+    """From the answer on: the default, one conversation, the mode; and whoever starts later knows it, too."""
+
+    def told(replica: Replica, what: str, body: dict[str, object]) -> None:
+        status, _, raw = replica.ask("PUT", f"/_thinkwire/{what}", body)
+        assert status == 200, raw
+
+    for turn, here in enumerate(replicas):
+        backend = ("other", "thinker")[turn % 2]
+        told(here, "backend", {"backend": backend})
+        told(here, "backend", {"backend": "other", "session": f"s{turn}"})
+        assert [replica.status()["backend"] for replica in replicas] == [backend] * 3
+    told(replicas[0], "mode", {"mode": "strip"})
+    replicas[1].kill()
+    replicas[1].start().ready()
+    for replica in replicas:
+        end = time.monotonic() + 5
+        while replica.status()["mode"] != "strip" and time.monotonic() < end:
+            time.sleep(0.05)  # the one that has just begun looks a moment later
+        status = replica.status()
+        assert (status["backend"], status["mode"]) == ("other", "strip")
+        assert status["sessions"] == {"s0": "other", "s1": "other", "s2": "other"}
+    history = json.loads(replicas[2].ask("GET", "/_thinkwire/history")[2])["history"]
+    assert [line["new"] for line in history] == ["other", "other", "thinker", "other", "other", "other", "strip"]
 
 
 def until_available(replicas: list[Replica]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 Json = dict[str, Any]
@@ -27,14 +27,14 @@ def history_of(wire: str, body: Json) -> list[Json]:
 
 
 class Client:
-    """One conversation. `say` and `step`; `asked` counts requests."""
+    """One conversation: `say` and `step`. `port` says for each request where it goes."""
 
     wire: str
     path: str
     body: ClassVar[Json]
 
-    def __init__(self, port: int, session: str, model: str = "any") -> None:
-        self.port = port
+    def __init__(self, port: Callable[[], int], session: str, model: str = "any") -> None:
+        self._port = port
         self.headers = {"content-type": "application/json", "x-api-key": "me", "x-thinkwire-session": session}
         self.model = model
         self.visible: list[str] = []
@@ -58,7 +58,7 @@ class Client:
         return bool(calls)
 
     def _post(self, body: bytes) -> Json:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self._port(), timeout=30)
         try:
             connection.request("POST", self.path, body, self.headers)
             reply = connection.getresponse()

@@ -169,7 +169,7 @@ class Journey:
         history = history_of(persona.wire, body)
         before = self.histories.get(persona.name, [])
         for at, (old, new) in enumerate(zip(before, history, strict=False)):
-            assert old == new, f"message {at} to {persona.name} has changed"
+            assert old == new, f"message {at} to {persona.name} has changed\nwas {old}\nis  {new}"
         assert len(before) <= len(history)
         self.histories[persona.name] = history
 

@@ -27,6 +27,16 @@ class Choice(NamedTuple):
     specification: Specification
 
 
+class Asked(NamedTuple):
+    """A backend in a list: its name, its wire, its host, and the model that answers there (empty where any may be
+    asked for)."""
+
+    name: str
+    wire: str
+    host: str
+    model: str
+
+
 class Backends:
     """`choose(specification)` gives the backends to try, in order. `keys` are for backends whose key is `passthrough`,
     which means the caller's own; `defaults` is what a backend is asked unless the caller says otherwise."""
@@ -40,6 +50,13 @@ class Backends:
         self._defaults = defaults
         for name in (*keys, *defaults):
             self._named(name)
+
+    def listed(self) -> list[Asked]:
+        """All there are, in the order of the configuration."""
+        return [
+            Asked(name, target.wire, f"{target.host}:{target.port}", target.backend.model or "")
+            for name, target in self._targets.items()
+        ]
 
     def choose(self, specification: Specification) -> list[Choice]:
         """Raises `Misuse` for a backend that there is not."""

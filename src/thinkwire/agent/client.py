@@ -15,8 +15,9 @@ from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Self
 
-from thinkwire.agent.backends import Backends, Config
+from thinkwire.agent.backends import Asked, Backends, Config
 from thinkwire.agent.events import AgentEvent
+from thinkwire.agent.foresight import draft, foresee
 from thinkwire.agent.history import unanswered
 from thinkwire.agent.loop import Turn
 from thinkwire.agent.options import Specification, StreamingOptions, as_options, as_specification
@@ -24,6 +25,7 @@ from thinkwire.agent.store import Entry, SqliteStore
 from thinkwire.agent.tools import Function, GivenTool, Toolbox
 from thinkwire.faults import Misuse
 from thinkwire.model import Block, Media, Text, ToolResult
+from thinkwire.preflight import Preflight
 from thinkwire.upstream.pool import Pool
 
 Prompt = str | Sequence[Text | Media] | None
@@ -78,6 +80,32 @@ class Client:
     def supports_extended_thinking(self, model: str, backend: str | None = None) -> bool:
         """Whether a model thinks, by itself or when asked, as far as the capability table knows."""
         return self._backends.supports_thinking(model, backend)
+
+    def backends(self) -> list[Asked]:
+        """Who can be asked, in the order of the configuration."""
+        return self._backends.listed()
+
+    def choose(self, specification: Specification | Mapping[str, Any] | None = None) -> tuple[str, str]:
+        """The backend that would be asked first, and the model there. Raises `Misuse` for one that there is not."""
+        choice = self._backends.choose(as_specification(specification))[0]
+        return choice.target.name, choice.model
+
+    def foresee(
+        self, conversation_id: str, specification: Specification | Mapping[str, Any] | None = None
+    ) -> Preflight:
+        """What would be readable of a conversation's thoughts if it went on there. Nothing is sent. Raises `Misuse` for
+        a conversation or a backend that there is not."""
+        choice = self._backends.choose(as_specification(specification))[0]
+        return foresee(self.conversations.entries(conversation_id), choice)
+
+    def draft(
+        self, conversation_id: str, specification: Specification | Mapping[str, Any] | None = None
+    ) -> tuple[str, bytes]:
+        """The wire and the body of what would be asked next, with a prompt that stands for the one to come: for a
+        gateway's preflight, which knows more of its backends than a client does. Raises `WireFault` where nothing can
+        be asked."""
+        choice = self._backends.choose(as_specification(specification))[0]
+        return choice.target.wire, draft(self.conversations.entries(conversation_id), choice).body
 
     async def stream_agent(
         self,

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from thinkwire.cli import config, convert, demo, lab, models, preflight, repair, serve, use
+from thinkwire.cli import chat, config, convert, demo, lab, models, preflight, repair, serve, use
 from thinkwire.cli.terminal import say
 from thinkwire.faults import Misuse, WireFault
 
@@ -23,6 +23,7 @@ Converts LLM replies and requests between wire formats, with their reasoning.
 
   thinkwire demo                                            watch it work
   thinkwire convert --from openai-chat --to anthropic ...   convert stdin or a file
+  thinkwire chat                                            talk to a model, and watch it think
   thinkwire serve                                           any client in front of any model
   thinkwire lab serve                                       simulated thinking models to try it on
   thinkwire models claude-opus-5-5                          what is known of a model
@@ -70,6 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"thinkwire {version('thinkwire')}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    chat.add_parser(commands)
     convert.add_parser(commands)
     demo.add_parser(commands)
     serve.add_parser(commands)

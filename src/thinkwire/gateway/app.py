@@ -32,8 +32,9 @@ from thinkwire.gateway.errors import write_error
 from thinkwire.gateway.exchange import Exchange
 from thinkwire.gateway.faces import Route, find_route
 from thinkwire.gateway.handover import Conversations
-from thinkwire.gateway.ledger_store import open_backing
+from thinkwire.gateway.ledger_store import is_shared, open_backing
 from thinkwire.gateway.record import Record
+from thinkwire.gateway.replicas import Replicas
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switches, session_of
 from thinkwire.gateway.writer import ClientWriter, Owner, Send, Writer
@@ -74,6 +75,7 @@ class Gateway:
         self.apply()
         self.pool = Pool(settings.limits.connect)
         self.conversations = Conversations()
+        self.replicas = Replicas(self) if is_shared(settings) else None
         self.control = Control(self)
 
     def apply(self, settings: Settings | None = None) -> None:

@@ -31,6 +31,7 @@ from thinkwire.gateway.asking import Head, read_credentials
 from thinkwire.gateway.foresight import as_data, foresee
 from thinkwire.gateway.handover import Conversations, Kept, hand_over
 from thinkwire.gateway.recalling import ask_ledger
+from thinkwire.gateway.replicas import Replicas
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import Switch, Switches
 from thinkwire.names import is_loopback
@@ -66,6 +67,7 @@ class Controlled(Protocol):
     draining: bool
     pool: Pool
     conversations: Conversations
+    replicas: Replicas | None
 
     @property
     def open(self) -> int: ...
@@ -133,7 +135,9 @@ class Control:
         if head.path == PREFLIGHT:
             return ask_ledger(self._gateway.setup.ledger, lambda: self._foresee(head, body))
         moved = self._moved(head, body)
-        return self._handed_over(head, body, moved) if moved else self._answer(head.method, head.path, body)
+        if moved or (self._gateway.replicas is not None and head.method == "PUT"):
+            return self._in_time(head, body, moved)
+        return self._answer(head.method, head.path, body)
 
     def _answer(self, method: str, path: str, body: bytes) -> Answer:
         match method, path:
@@ -244,14 +248,22 @@ class Control:
             return []
         return list(gateway.conversations.about(asked.session, old))
 
-    async def _handed_over(self, head: Head, body: bytes, moved: list[Kept]) -> Answer:
-        """The switch, behind the summaries. If one fails nothing is switched."""
+    async def _in_time(self, head: Head, body: bytes, moved: list[Kept]) -> Answer:
+        """A switch, behind the summaries, and in front of its answer the other replicas. If a summary fails nothing is
+        switched."""
+        replicas = self._gateway.replicas
+        if replicas is not None:
+            await replicas.look()
         try:
             await hand_over(self._gateway.setup, self._gateway.pool, moved)
         except Fault as fault:
             advice = "nothing was switched; try again, or switch the mode to auto first"
             return _problem(502, f"the summary failed ({fault.message}): {advice}")
-        return self._answer(head.method, head.path, body)
+        revision = self._gateway.switches.state.revision
+        answer = self._answer(head.method, head.path, body)
+        if replicas is not None and self._gateway.switches.state.revision != revision:
+            await replicas.tell()
+        return answer
 
     def _switched(self, switch: Switch | None) -> Answer:
         if switch is not None:

@@ -17,9 +17,9 @@ from typing import Protocol
 from thinkwire import limits
 from thinkwire.convert import as_reply_fault
 from thinkwire.faults import Fault, WireFault
+from thinkwire.gateway import reply_head
 from thinkwire.gateway.asking import Ask
 from thinkwire.gateway.errors import end_code, write_error
-from thinkwire.gateway.faces import COMMENTING, STREAM_TYPES
 from thinkwire.gateway.history import Past
 from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
@@ -41,16 +41,6 @@ from thinkwire.upstream.refusal import (
 )
 from thinkwire.upstream.signing import Signer
 from thinkwire.wires.registry import find_wire
-
-_JSON = (b"content-type", b"application/json")
-_NO_BUFFER = [(b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no")]
-_NOT_PASSED = {
-    *(b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"trailer", b"te", b"proxy-authenticate"),
-    *(b"content-length", b"content-type", b"content-encoding", b"set-cookie", b"server", b"date", b"alt-svc"),
-    *(b"access-control-allow-origin", b"strict-transport-security", b"cache-control", b"x-accel-buffering"),
-}
-_FOR_EVERY_WIRE = (b"retry-after", b"request-id", b"x-request-id", b"x-amzn-requestid")
-_NOTICES_IN_HEADER = 20
 
 
 class Owner(Protocol):
@@ -290,8 +280,7 @@ class Exchange:
         self._record.status = 200
         if self._record.first_event is None:
             self._record.first_event = now - self._record.began
-        kind = _JSON[1] if self._ask.route.array else STREAM_TYPES[self._ask.route.wire]
-        self._writer.start(200, [(b"content-type", kind), *_NO_BUFFER, *self._reply_headers()])
+        self._writer.start(200, [*reply_head.of_stream(self._ask), *self._headers_out()])
 
     def _end_stream(self, out: bytes) -> None:
         """The relay is at its end, with these last bytes."""
@@ -310,16 +299,9 @@ class Exchange:
             return
         if not self._writer.started:
             self._start_stream(self._loop.time())
-        out = self._comment() + out
+        out = reply_head.comment(self._ask, getattr(self._relay, "notices", ())) + out
         self._record.bytes_out += len(out)
         self._finish(out, end)
-
-    def _comment(self) -> bytes:
-        """What was noticed in the reply, for whoever reads comments. It stands between two events."""
-        notices = getattr(self._relay, "notices", ())
-        if not notices or self._ask.route.wire not in COMMENTING:
-            return b""
-        return b": thinkwire-notices %b\n\n" % header_of(list(notices))
 
     # ---- whole replies and errors --------------------------------------------------------------------------------
 
@@ -352,10 +334,9 @@ class Exchange:
             notices = Notices()
             events, _ = find_wire(plan.target.wire).decode_reply(body, notices)
             self._record.notices = remarks_in(notices)
-            witness = plan.witness(self._ask)
-            if witness is not None:
-                witness.see(events)
-                witness.close()
+            listener = plan.listener(self._ask)
+            if listener is not None:
+                listener.whole(body)
             ending = ending_of(events)
             if isinstance(ending, Failed):
                 raise as_reply_fault(ending)
@@ -391,23 +372,12 @@ class Exchange:
             return
         self._record.status = status
         self._record.bytes_out = len(body)
-        answer = partial(self._writer.answer, status, [_JSON, *self._reply_headers()], body)
+        answer = partial(self._writer.answer, status, [reply_head.JSON, *self._headers_out()], body)
         self._setup.ledger.settled(answer)
         self._close(end)
 
-    def _reply_headers(self) -> list[Header]:
-        plan = self._plan
-        headers = [(b"x-thinkwire-request-id", self._ask.request_id.encode())]
-        if plan is None:
-            return headers
-        headers.append(plan.target.mark)
-        same = plan.target.wire == self._ask.route.wire
-        for name, value in self._headers:
-            if (name in _FOR_EVERY_WIRE or (same and name not in _NOT_PASSED)) and _is_field(name, value):
-                headers.append((name, value))
-        if notices := plan.notices + self._record.notices:
-            headers.append((b"x-thinkwire-notices", header_of(notices)))
-        return headers
+    def _headers_out(self) -> list[Header]:
+        return reply_head.of_reply(self._ask, self._plan, self._headers, self._record.notices)
 
     # ---- ends ----------------------------------------------------------------------------------------------------
 
@@ -520,15 +490,3 @@ class Exchange:
         self._target = len(self._targets) - 1
         self._tries = self._setup.limits.retries
         self._abandon(Fault("timeout", "the reply took longer than this gateway allows", blame="gateway"))
-
-
-def _is_field(name: bytes, value: bytes) -> bool:
-    """What an upstream said is not taken on trust, though its parser let it through."""
-    return b"\n" not in value and b"\r" not in value and b":" not in name and b"\n" not in name
-
-
-def header_of(notices: list[Notice]) -> bytes:
-    """Notices as one header line: codes with their places, without repeats."""
-    said = dict.fromkeys(f"{notice.code}={notice.where}" if notice.where else notice.code for notice in notices)
-    line = "; ".join(list(said)[:_NOTICES_IN_HEADER])
-    return line.encode("ascii", "replace").replace(b"\r", b" ").replace(b"\n", b" ")

@@ -13,11 +13,12 @@ from functools import partial
 from hashlib import blake2b
 
 import msgspec
+from msgspec.structs import replace
 
 from thinkwire.gateway.asking import Ask
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.switches import session_of
-from thinkwire.model import Notices, Request, Text
+from thinkwire.model import Notices, Reasoning, Request, Rules, Text, ToolUse
 from thinkwire.provenance.attribution import MARKING, NATIVE, REGROUPING
 from thinkwire.provenance.carrier import PREFIX
 from thinkwire.provenance.handover import Insertion, insert
@@ -55,6 +56,8 @@ def must_be_read(ask: Ask, target: Target, setup: Setup) -> bool:
         return True
     if ask.route.wire in setup.shared_wires and any(mark in body for mark in _SEALS):
         return True
+    if target.read(target.backend.model or ask.model).rules.history == "required" and b'"assistant"' in body:
+        return True
     if setup.ledger.has(REFUSED) or setup.ledger.has(HANDOVER):
         return True
     return target.mode not in _AS_THEY_ARE and any(mark in body for mark in _THOUGHTS)
@@ -81,6 +84,8 @@ class Past:
         standpoint = self.standpoint(request)
         handed_over = self._handed_over(request)
         projected = project(self.restore(request, notices), standpoint, notices, self.actions)
+        if projected is request and lacks_thoughts(request, self._reading.rules):
+            projected = replace(request)  # another value: it is written anew, with what must be there
         return insert(projected, handed_over) if handed_over else projected
 
     def restore(self, request: Request, notices: Notices) -> Request:
@@ -141,6 +146,20 @@ class Past:
         request = find_wire(self._ask.route.wire).decode_request(self._ask.body, Notices())
         count = EVERY_MESSAGE if any_thought else len(request.messages)
         self._setup.ledger.mark(self._ask.tenant, REFUSED, self._place(request), b"%d" % count)
+
+
+def lacks_thoughts(request: Request, rules: Rules) -> bool:
+    """Whether a message has no thought, nor the field of one, where the target refuses such a message."""
+    if rules.history != "required":
+        return False
+    field = f"~{rules.field or 'reasoning_content'}"
+    for message in request.messages:
+        if message.role != "assistant" or (message.extra is not None and field in message.extra.fields):
+            continue
+        kinds = set(map(type, message.blocks))
+        if Reasoning not in kinds and (rules.on == "every" or ToolUse in kinds):
+            return True
+    return False
 
 
 def conversation_of(ask: Ask, request: Request) -> str:

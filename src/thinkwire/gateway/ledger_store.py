@@ -21,6 +21,11 @@ def open_backing(settings: Settings) -> Backing | None:
     return None if store is None else Backing(store, settings.ledger.wait)
 
 
+def is_shared(settings: Settings) -> bool:
+    """Whether other machines may have the same store."""
+    return settings.ledger.store.partition(":")[0] in STORE_SCHEMES
+
+
 def _store(settings: Settings) -> Store | None:
     ledger = settings.ledger
     name, _, rest = ledger.store.partition(":")

@@ -16,7 +16,7 @@ from thinkwire.faults import WireFault, bad_request
 from thinkwire.gateway.asking import Ask, Headers
 from thinkwire.gateway.counting import estimate_tokens
 from thinkwire.gateway.history import Past, must_be_read, says_whose
-from thinkwire.gateway.relay import Gathering, Passing, Relay
+from thinkwire.gateway.relay import Gathering, Listener, Passing, Recorder, Relay, Watch
 from thinkwire.gateway.setup import Setup
 from thinkwire.model import Notice
 from thinkwire.provenance.attribution import Attribution, is_needed
@@ -76,7 +76,7 @@ class Plan(NamedTuple):
 
     def relay(self, ask: Ask) -> Relay:
         if self.passes:
-            return Passing(self.target.wire, self.witness(ask))
+            return Passing(self.target.wire, self.listener(ask))
         translator = StreamTranslator(
             source=self.target.wire,
             target=ask.route.wire,
@@ -101,12 +101,17 @@ class Plan(NamedTuple):
             passage=self._passage(ask, folded=True),
         )
 
-    def witness(self, ask: Ask) -> Witness | None:
-        """Who notes the seals of a reply that passes through as it comes, if they are not those that every bare one is
-        taken for."""
-        if self.ledger is None or self.presumed:
+    def listener(self, ask: Ask) -> Listener | None:
+        """Who hears a reply that passes through as it comes: for thoughts that the backend will want back, though its
+        client may drop them; or for seals, if they are not those that every bare one is taken for."""
+        if self.ledger is None:
             return None
-        return Witness(self.ledger, ask.tenant, self.trust)
+        wire = self.target.wire
+        wanted = self.target.read(self.model).rules.history == "required"
+        if wanted and wire in FORGETFUL and b'"tools"' in ask.body:
+            recording = Recording(self.ledger, ask.tenant, self.trust)
+            return Recorder(wire, self.markup, self.model or None, recording)
+        return None if self.presumed else Watch(wire, Witness(self.ledger, ask.tenant, self.trust))
 
     def _passage(self, ask: Ask, folded: bool) -> Passage:
         attribution = None

@@ -8,15 +8,16 @@ and nothing is to be changed, `Gathering` where the client wants no stream. All 
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from typing import Protocol
 
 from msgspec.structs import replace
 
-from thinkwire.convert import StreamTranslator
+from thinkwire.convert import Passage, ReplyReader, StreamTranslator, read_reply
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.boundary import boundary_of
 from thinkwire.model import Ended, Event, Failed, Finished, Notice, Notices, Started, Usage, UsageSeen
-from thinkwire.provenance.ledger import Witness
+from thinkwire.provenance.ledger import Recording, Witness
 from thinkwire.wires.registry import find_wire
 
 Ending = Finished | Failed
@@ -46,14 +47,14 @@ class Relay(Protocol):
 class Passing:
     """Bytes through, cut only between two events, so that an error ending can always be written behind them.
 
-    Nothing is decoded on the way, except what a `witness` of seals must see. At the end the first read, in which some
-    wires count the input, and the last ones go through the wire's own decoder, which tells whether the provider's
-    terminal came, and the counts that metrics want.
+    Nothing is decoded on the way, except what a `listener` must see. At the end the first read, in which some wires
+    count the input, and the last ones go through the wire's own decoder, which tells whether the provider's terminal
+    came, and the counts that metrics want.
     """
 
-    def __init__(self, wire: str, witness: Witness | None = None) -> None:
+    def __init__(self, wire: str, listener: Listener | None = None) -> None:
         self._wire = wire
-        self._watch = None if witness is None else Watch(wire, witness)
+        self._listener = listener
         self._boundary = boundary_of(wire)
         self._whole = self._boundary.feed
         self._first = b""
@@ -78,8 +79,8 @@ class Passing:
             self._tail.append(data)
             if not self._first:
                 self._first = data
-            if self._watch is not None:
-                self._watch.feed(data)
+            if self._listener is not None:
+                self._listener.feed(data)
         return data
 
     def finish(self) -> bytes:
@@ -87,8 +88,8 @@ class Passing:
         if self.ending is not None:
             return b""
         held = self._boundary.held()
-        if self._watch is not None:
-            self._watch.close()
+        if self._listener is not None:
+            self._listener.close()
         events = self._read_tail(held)
         ending = ending_of(events)
         if isinstance(ending, Failed) and ending.fault.code in ("cut", "malformed"):
@@ -130,11 +131,39 @@ class Passing:
             self.remarks += remarks_in(notices)
 
 
+class Listener(Protocol):
+    """Who hears a reply that passes through: piece by piece, or at once."""
+
+    def feed(self, data: bytes) -> None: ...
+    def close(self) -> None: ...
+    def whole(self, body: bytes) -> None: ...
+
+
+class Recorder:
+    """Remembers the thoughts of a reply that passes through, under the calls that they led to."""
+
+    def __init__(self, wire: str, markup: str, model: str | None, recording: Recording) -> None:
+        self._how = (wire, Notices(), markup, model, True, Passage(folded=False, recording=recording))
+        self._reader = ReplyReader(*self._how)
+
+    def feed(self, data: bytes) -> None:
+        self._reader.feed(data)
+
+    def close(self) -> None:
+        self._reader.finish()
+
+    def whole(self, body: bytes) -> None:
+        wire, notices, markup, model, tools, passage = self._how
+        with suppress(WireFault):  # what is wrong with the reply is told without us
+            read_reply(body, wire, notices, markup, model, tools, passage._replace(folded=True))
+
+
 class Watch:
     """Shows a witness the seals of a reply that passes through. Where the wire allows it, only reads in which a seal is
     named are decoded: nearly all of a reply is deltas of text, which no seal depends on."""
 
     def __init__(self, wire: str, witness: Witness) -> None:
+        self._wire = wire
         self._marks = _MARKS.get(wire)
         self._decoder = find_wire(wire).reply_decoder(Notices())
         self._witness = witness
@@ -158,6 +187,11 @@ class Watch:
 
     def close(self) -> None:
         self._witness.close()
+
+    def whole(self, body: bytes) -> None:
+        with suppress(WireFault):
+            self._witness.see(find_wire(self._wire).decode_reply(body, Notices())[0])
+            self._witness.close()
 
 
 _SEALS = (b"signature", b"encrypted", b"redacted")

@@ -68,11 +68,14 @@ def _run(
         loop.set_exception_handler(lambda _, context: log.crash(context.get("exception"), str(context.get("message"))))
         if parent is not None:
             loop.add_reader(parent.fileno(), _orphaned, loop, parent, server)
-        watching = loop.create_task(reloader.watch(partial(_tick, gateway)))
+        watching = [loop.create_task(reloader.watch(partial(_tick, gateway)))]
+        if gateway.replicas is not None:
+            watching.append(loop.create_task(gateway.replicas.watch()))
         try:
             await server.serve([listening])
         finally:
-            watching.cancel()
+            for task in watching:
+                task.cancel()
 
     with closing, asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(serve())

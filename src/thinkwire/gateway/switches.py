@@ -42,6 +42,8 @@ class State(msgspec.Struct):
     sessions: dict[str, str] = {}
     history: list[Switch] = []
     reloads: int = 0
+    revision: int = 0
+    """How often something was switched, by whomever."""
 
 
 class Switches:
@@ -111,6 +113,15 @@ class Switches:
             old, state.mode = state.mode, mode
             return self._remember(state, "mode", old, mode)
 
+    def take(self, other: State) -> bool:
+        """What another gateway was told, if it is newer than what is known here. A reload is everybody's own affair."""
+        if other.revision <= self.state.revision:
+            return False
+        with self._changing() as state:
+            state.backend, state.mode, state.sessions = other.backend, other.mode, other.sessions
+            state.history, state.revision = other.history, other.revision
+        return True
+
     def ask_reload(self) -> None:
         """Tells the other workers to read the configuration again."""
         with self._changing() as state:
@@ -120,6 +131,7 @@ class Switches:
         self, state: State, what: str, old: str | None, new: str | None, session: str | None = None
     ) -> Switch:
         switch = Switch(self._clock(), what, old, new, session)
+        state.revision += 1
         state.history = [*state.history, switch][-HISTORY:]
         return switch
 

@@ -11,7 +11,7 @@ it came: whose a seal is, is not part of what was said.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
@@ -55,8 +55,9 @@ class Restoration:
     def apply(self, request: Request, notices: Notices) -> Request:
         messages = [self._message(message, notices) for message in request.messages]
         if self._remembered is not None:
-            first = self._first_known(messages) if self._unbroken else 0
-            messages[first:] = map(self._put_back, messages[first:])
+            remembered = _all_remembered(messages, self._remembered)
+            first = _first_known(messages, remembered) if self._unbroken else 0
+            messages[first:] = [self._put_back(message, remembered) for message in messages[first:]]
         if all(new is old for new, old in zip(messages, request.messages, strict=True)):
             return request
         return replace(request, messages=messages)
@@ -70,24 +71,13 @@ class Restoration:
 
     # ---- what the client dropped ---------------------------------------------------------------------------------
 
-    def _first_known(self, messages: list[Message]) -> int:
-        """Behind the last call of which nothing is known: what came before that must stay away, or the thoughts that
-        are put back would have a hole."""
-        assert self._remembered is not None
-        for at in range(len(messages) - 1, -1, -1):
-            calls = [block for block in messages[at].blocks if isinstance(block, ToolUse)]
-            if any(self._remembered(call.id) is None for call in calls):
-                return at + 1
-        return 0
-
-    def _put_back(self, message: Message) -> Message:
-        assert self._remembered is not None
+    def _put_back(self, message: Message, remembered: Mapping[str, Led | None]) -> Message:
         if message.role != "assistant" or not any(isinstance(block, ToolUse) for block in message.blocks):
             return message
         thoughts: list[Placed] = []
         blocks: list[Block] = []
         for block in message.blocks:
-            led = self._remembered(block.id) if isinstance(block, ToolUse) else None
+            led = remembered[block.id] if isinstance(block, ToolUse) else None
             if led is not None and isinstance(block, ToolUse):
                 thoughts += led.thoughts
                 if block.seal is None and led.seal is not None:
@@ -115,6 +105,21 @@ class Restoration:
                     block.seal = Seal(seal.kind, seal.data, origin, seal.item_id, seal.format)
             if isinstance(block, Reasoning) and not block.origin:
                 block.origin = block.seal.origin if block.seal is not None else self._presumed
+
+
+def _all_remembered(messages: list[Message], remembered: Remembered) -> dict[str, Led | None]:
+    """What led to each call. All are asked for, whatever the first answers are: a store is asked once."""
+    blocks = (block for message in messages for block in message.blocks)
+    return {block.id: remembered(block.id) for block in blocks if isinstance(block, ToolUse)}
+
+
+def _first_known(messages: list[Message], remembered: Mapping[str, Led | None]) -> int:
+    """Behind the last call of which nothing is known: what came before that must stay away, or the thoughts that are
+    put back would have a hole."""
+    for at in range(len(messages) - 1, -1, -1):
+        if any(isinstance(block, ToolUse) and remembered[block.id] is None for block in messages[at].blocks):
+            return at + 1
+    return 0
 
 
 def _carries(block: Block) -> bool:
