@@ -35,10 +35,6 @@ FIELD = [
     *("R105", "R106", "R109", "R110", "R111", "R112"),  # transport
     *("R115", "R117"),  # privacy and caches
 ]
-ELSEWHERE = {
-    "D20": "shortcuts that are shown are generated from the key map: there are keys in `thinkwire chat` alone",
-}
-"""What nothing here can show, and why."""
 
 
 def named_by_cases() -> Iterator[tuple[str, str]]:
@@ -68,11 +64,7 @@ PROOFS = proofs()
 
 @pytest.mark.parametrize("name", [*TAGS, *STREAMS, *EVENTS, *SWITCHING, *FIELD])
 def test_is_proved(name: str) -> None:
-    assert PROOFS[name] or name in ELSEWHERE, f"{name} is named by no case and no test"
-
-
-def test_what_is_shown_is_not_said_to_be_elsewhere() -> None:
-    assert not [name for name in ELSEWHERE if PROOFS[name]]
+    assert PROOFS[name], f"{name} is named by no case and no test"
 
 
 def test_the_operator_of_seed_001_has_cases_of_its_own() -> None:
