@@ -227,6 +227,11 @@ class ReplyReader:
         """Whether something of the reply itself has come."""
         return self._stages.grammar.started
 
+    @property
+    def usage(self) -> Usage:
+        """The counts so far."""
+        return self._stages.grammar.usage
+
     def _estimated(self, events: list[Event], tokens: int) -> list[Event]:
         """The beginning of the reply, with the estimate if the source does not count there."""
         for at, event in enumerate(events):
@@ -297,6 +302,11 @@ class StreamTranslator:
     def begun(self) -> bool:
         """Whether something of the reply itself has come."""
         return self._reader.begun
+
+    @property
+    def usage(self) -> Usage:
+        """The counts so far, an estimate of the input among them if there is one."""
+        return self._reader.usage
 
     @property
     def notices(self) -> list[Notice]:

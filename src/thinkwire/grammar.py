@@ -77,7 +77,8 @@ class Grammar:
         self._opaque_blocks = False
 
         self._finish: Finished | None = None
-        self._usage = Usage()
+        self.usage = Usage()
+        """What was counted so far."""
 
     def feed(self, events: list[Event]) -> list[Event]:
         out = self._out = []
@@ -99,18 +100,18 @@ class Grammar:
 
     def _start(self, event: Started) -> None:
         if event.usage is not None:
-            self._usage = self._usage.updated(event.usage)
+            self.usage = self.usage.updated(event.usage)
         if not self.started:
             self.started = True
-            self._out.append(event if event.usage is None else replace(event, usage=self._usage))
+            self._out.append(event if event.usage is None else replace(event, usage=self.usage))
 
     def _count_usage(self, event: UsageSeen) -> None:
-        self._usage = self._usage.updated(event.usage)
+        self.usage = self.usage.updated(event.usage)
 
     def _finished(self, event: Finished) -> None:
         self._finish = event
         if event.usage is not None:
-            self._usage = self._usage.updated(event.usage)
+            self.usage = self.usage.updated(event.usage)
 
     def _end(self, _event: Ended) -> None:
         self._keep_blanks()
@@ -126,7 +127,7 @@ class Grammar:
         if self._thought and not self._answered:
             self._notices.add("answer_lost", "", f"stopped by {reason}")
         self.ended = True
-        self._out.append(replace(finish, reason=reason, usage=self._usage))
+        self._out.append(replace(finish, reason=reason, usage=self.usage))
 
     def _fail(self, event: Failed) -> None:
         if self.ended:

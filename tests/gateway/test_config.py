@@ -21,6 +21,7 @@ GOOD = '[backends.a]\nwire = "openai-chat"\nbase_url = "http://h/v1"\n[backends.
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in CASES])
 def test_cases(case: dict[str, Any]) -> None:
+    """D14: those that begin with it."""
     expected = [line.format(wires=", ".join(WIRES)) for line in case.get("errors", [])]
     if expected:
         with pytest.raises(ConfigError) as raised:

@@ -300,6 +300,7 @@ def test_what_it_is_asked_beyond_messages_goes_on(two: Rig, mode: str) -> None:
     ],
 )
 def test_a_mode_is_switched_while_it_runs(two: Rig, mode: str, content: Any) -> None:
+    """D11: with the counts of what was done in the record of the request, and none where nothing was."""
     two.ask(history("q"))
     two.put("mode", {"mode": mode})
     two.put("backend", {"backend": "other"})
@@ -441,11 +442,13 @@ def summarizing(loop: Loop, stack: ExitStack) -> Rig:
 
 
 def test_a_switch_hands_over_and_the_words_stay_in_their_place(summarizing: Rig) -> None:
-    """D15"""
+    """D15; R115 (open-webui#9348): what is asked for the summary has no thought in it."""
     rig = summarizing
     assert rig.put("backend", {"backend": "other"}) == (200, {"changed": True, "backend": "other", "mode": "summarize"})
     asked = rig.seen("scribe")["messages"][0]["content"]
     assert "hello" in json.dumps(asked)
+    assert b"thinking" not in rig.up["scribe"].asked[0].body
+    assert b"sigA" not in rig.up["scribe"].asked[0].body
     told = history("q", SIGNED, "more", "yes", "go on")
     rig.ask(told)
     seen = rig.seen("other")["messages"]

@@ -210,6 +210,7 @@ def test_a_request_that_needs_nothing_asks_nothing(loop: Loop, upstream: Upstrea
 def test_a_seal_that_passes_through_is_known_unless_it_is_the_face_s_own(
     loop: Loop, upstream: Upstream, stream: bool, trust: str
 ) -> None:
+    """D1: attributed when the reply comes, for the caller who got it."""
     blocks = [*BLOCKS[:1], {"type": "redacted_thinking", "data": "HIDDEN"}]
     events = streamed_reply(BLOCKS).replace(
         b'"index": 1, "content_block": {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}',

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from pathlib import Path
 
 from tests.gateway.running import MESSAGE, run, running, settings_for
-from tests.gateway.upstream import ANSWER, Upstream
+from tests.gateway.upstream import ANSWER, SSE, Upstream, chat_chunk
 
-from thinkwire.gateway.metrics import MODELS, SERIES, Cells, Metrics
+from thinkwire.gateway.metrics import KINDS, MODELS, SERIES, Cells, Metrics
 from thinkwire.gateway.record import Record
 from thinkwire.model import Notice, Usage
 
@@ -119,6 +121,75 @@ def test_cells_are_bounded() -> None:
     for number in range(SERIES + 3):
         cells.set((str(number), ()), 1.0)
     assert len(list(cells.items())) == SERIES
+
+
+SAMPLE = re.compile(r"(\w+)\{(.*)\} (\S+)")
+LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+
+def samples(text: str, name: str) -> list[tuple[dict[str, str], float]]:
+    found = [match for match in map(SAMPLE.fullmatch, text.splitlines()) if match is not None and match[1] == name]
+    return [(dict(LABEL.findall(match[2])), float(match[3])) for match in found]
+
+
+def histograms(text: str, name: str) -> dict[str, dict[str, float]]:
+    """The buckets of each backend, in their order."""
+    found: dict[str, dict[str, float]] = {}
+    for labels, count in samples(text, f"{name}_bucket"):
+        found.setdefault(labels["backend"], {})[labels["le"]] = count
+    return found
+
+
+def quantile(buckets: dict[str, float], part: float) -> float:
+    return next(float(bound) for bound, count in buckets.items() if count >= part * buckets["+Inf"])
+
+
+def test_what_is_counted_adds_up() -> None:
+    """D21: totals are the sums over the backends, no bucket has fewer than one below it, and nothing begins behind its
+    end. Of prices the gateway knows nothing, so there is no cost to check."""
+
+    async def test() -> None:
+        metrics, records = Metrics(), list[Record]()
+        pause = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.3, pause.set)
+        slow = (SSE, chat_chunk("a"), pause, *ANSWER[1:])
+        broken = (SSE, chat_chunk("a"))
+        async with (
+            Upstream(ANSWER, slow, ANSWER, broken).serving() as one,
+            Upstream(ANSWER).serving() as other,
+            running(settings_for(one.url, other.url), metrics.observe, records.append) as it,
+        ):
+            for model in ("one", "one", "two", "one", "two", "two", "one"):
+                await it.ask("POST", "/v1/messages", {**MESSAGE, "model": model})
+            await it.ask("POST", "/v1/messages", b"nonsense".decode())
+        text = metrics.text().decode()
+        requests = samples(text, "thinkwire_requests_total")
+        assert sum(count for _, count in requests) == len(records) == 8
+        for backend in ("one", "two"):
+            ended = [record for record in records if record.backend == backend]
+            assert sum(count for labels, count in requests if labels["backend"] == backend) == len(ended)
+            output = [n for labels, n in samples(text, "thinkwire_tokens_total") if labels["backend"] == backend]
+            assert sum(output) == sum(tokens(record) for record in ended) > 0
+        tried = samples(text, "thinkwire_upstream_attempts_total")
+        assert sum(count for _, count in tried) == len(one.requests) + len(other.requests)
+        for name in ("thinkwire_request_seconds", "thinkwire_first_event_seconds", "thinkwire_longest_gap_seconds"):
+            for backend, buckets in histograms(text, name).items():
+                counts = list(buckets.values())
+                assert counts == sorted(counts)
+                assert counts[-1] == sum(n for own, n in samples(text, f"{name}_count") if own["backend"] == backend)
+                p50, p95, p99 = (quantile(buckets, part) for part in (0.5, 0.95, 0.99))
+                assert p50 <= p95 <= p99
+        assert quantile(histograms(text, "thinkwire_request_seconds")["one"], 0.99) > 0.1, "the slow one is in it"
+        for record in records:
+            assert record.first_event is None or 0 <= record.first_event <= record.seconds
+            assert record.longest_gap <= record.seconds
+
+    run(test())
+
+
+def tokens(record: Record) -> int:
+    usage = record.usage
+    return 0 if usage is None else sum(getattr(usage, kind) or 0 for kind in KINDS)
 
 
 def test_over_http() -> None:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 import pytest
 from tests.conformance.case import Case
 from tests.conformance.vectors import streams
+from tests.gateway.test_exchange import EVENTS
 
 from thinkwire.faults import WireFault
 from thinkwire.gateway.relay import Passing, Watch
-from thinkwire.model import Notices
+from thinkwire.model import Finished, Notices
 from thinkwire.provenance.ledger import Ledger, Witness
 from thinkwire.wires.registry import WIRES, find_wire
 
@@ -66,3 +67,18 @@ def test_the_seals_of_all_vectors_are_seen(wire: str) -> None:
             assert found == seals, case.id
             assert out == case.raw or case.outcome != "done", case.id
     assert sealed or wire == "ollama", "there are vectors with seals"
+
+
+def test_the_input_that_is_counted_at_the_beginning_is_known_to_the_end() -> None:
+    """Of a reply that passes only a few reads are kept, and the counts of the input may be in the first alone."""
+    relay = Passing("anthropic")
+    relay.feed(EVENTS[0])
+    for _ in range(20):
+        relay.feed(b'event: ping\ndata: {"type":"ping"}\n\n')
+    assert (relay.usage.input, relay.usage.output) == (5, 1), "R110: when the client leaves"
+    for event in EVENTS[1:]:
+        relay.feed(event)
+    relay.finish()
+    assert isinstance(relay.ending, Finished)
+    assert relay.ending.usage is not None
+    assert (relay.ending.usage.input, relay.ending.usage.output) == (5, 9)

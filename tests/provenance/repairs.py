@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid5
 
+from thinkwire.model import Seal
 from thinkwire.provenance.carrier import Carrier
 from thinkwire.provenance.repair import claude_code
+from thinkwire.provenance.repair.call_ids import plain_id
 from thinkwire.provenance.repair.report import Report
 from thinkwire.provenance.repair.transcripts import (
     FORMATS,
@@ -39,17 +41,28 @@ def encrypted(name: str) -> str:
     return base64.urlsafe_b64encode(b"\x80\0\0\0" + hashlib.sha512(name.encode()).digest()[:56]).decode()
 
 
+def packed(name: str) -> str:
+    """The id of a call in which the gateway put the call's proof."""
+    call_id = Carrier(b"secret").wrap_call(Seal("signature", seal(name)), "google", name)
+    assert call_id is not None
+    return call_id
+
+
 PLACEHOLDERS = {
     "seal": seal,
     "cut": lambda name: seal(name)[:61],
     "enc": encrypted,
     "carrier": lambda name: Carrier(b"secret").wrap(None, "glm"),
+    "packed": packed,
+    "plain": lambda name: plain_id(packed(name)),
     "id": lambda name: str(uuid5(claude_code._NAMESPACE, name)),
 }
 
 
 def filled(text: str) -> str:
-    return re.sub(r"<(seal|cut|enc|carrier|id) ?([^>]*)>", lambda match: PLACEHOLDERS[match[1]](match[2]), text)
+    return re.sub(
+        r"<(seal|cut|enc|carrier|packed|plain|id) ?([^>]*)>", lambda match: PLACEHOLDERS[match[1]](match[2]), text
+    )
 
 
 @cache

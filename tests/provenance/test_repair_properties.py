@@ -4,20 +4,23 @@ the thoughts that stay are an unbroken run of good ones."""
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.provenance.repairs import filled, joined, repaired, seal
+from tests.provenance.repairs import filled, joined, packed, repaired, seal
 
+from thinkwire.provenance.carrier import PREFIX
+from thinkwire.provenance.repair.call_ids import plain_id
 from thinkwire.provenance.repair.transcripts import FORMATS
 
 Json = dict[str, Any]
 
 GOOD = st.sampled_from([seal(name) for name in "abcdefgh"])
 BAD = st.sampled_from([None, "", " ", "sig", seal("x")[:61], "gAAAAABo", filled("<carrier>"), seal("shared")])
-IDS = st.sampled_from([f"t{n}" for n in range(6)])
+IDS = st.sampled_from([*(f"t{n}" for n in range(6)), packed("t0"), packed("t1"), plain_id(packed("t0"))])
 TEXTS = st.sampled_from(["", " ", "Look.", "<thinking>no</thinking>", "\ud83d", "é\r\n\0", "a" * 50])
 MODELS = st.sampled_from(["claude-opus-4-6", "claude-opus-4-6", "glm-4.7", "my-proxy", "<synthetic>"])
 
@@ -29,7 +32,11 @@ thoughts = st.one_of(
 )
 texts = st.builds(lambda text: {"type": "text", "text": text}, TEXTS)
 calls = st.builds(lambda id_: {"type": "tool_use", "id": id_, "name": "f", "input": {}}, IDS)
-answers = st.builds(lambda id_: {"type": "tool_result", "tool_use_id": id_, "content": "x"}, IDS)
+answers = st.builds(
+    lambda id_, content: {"type": "tool_result", "tool_use_id": id_, "content": content},
+    IDS,
+    st.just("x") | st.lists(st.builds(lambda text: {"type": "text", "text": text}, TEXTS), max_size=2),
+)
 
 assistants = st.tuples(st.just("assistant"), st.lists(thoughts | thoughts | texts | calls, max_size=4), MODELS)
 users = st.tuples(st.just("user"), st.lists(answers | texts, max_size=3) | st.just("Go on."), st.none())
@@ -161,7 +168,10 @@ def check_pairs(out: bytes, close: bool) -> None:
 
 # ---- lists of every wire --------------------------------------------------------------------------------------------
 
-_CHAT_CALLS = [{"id": f"t{n}", "type": "function", "function": {"name": "f", "arguments": "{}"}} for n in range(4)]
+_CHAT_CALLS = [
+    {"id": id_, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    for id_ in ("t0", "t1", "t2", "t3", packed("t0"), plain_id(packed("t0")))
+]
 
 ENTRIES: dict[str, Any] = {
     "anthropic": st.builds(
@@ -236,6 +246,14 @@ def test_lists(name: str, data: st.DataObject) -> None:
     assert second.changes == 0
     assert (out == source) is (report.changes == 0)
     assert spoken(json.loads(out)) == spoken(entries)
+
+
+@given(st.lists(st.text(), unique=True), st.lists(st.text(), unique=True))
+def test_ids_of_calls_are_valid_everywhere_and_stay_apart(some: list[str], others: list[str]) -> None:
+    old = {PREFIX + id_ for id_ in (*some, *others)}
+    new = {plain_id(id_) for id_ in old}
+    assert len(new) == len(old)
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,40}", id_) and not id_.startswith(PREFIX) for id_ in new)
 
 
 def spoken(value: Any) -> list[str]:

@@ -24,6 +24,7 @@ from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.answer import Answer
 from thinkwire.gateway.asking import Ask, Head, Headers, read_ask, read_credentials
 from thinkwire.gateway.catalog import list_models, show_model
+from thinkwire.gateway.compressed import plain_body
 from thinkwire.gateway.control import Control, is_operation
 from thinkwire.gateway.counting import estimate_tokens, write_count
 from thinkwire.gateway.errand import Errand
@@ -159,6 +160,10 @@ class Gateway:
             fault = Fault("too_large", f"larger than {setup.limits.body} bytes", blame="client", phase="request")
             return _refused(route.wire, fault, 413)._replace(closes=True)
         headers = head.headers
+        try:
+            body = plain_body(body, headers, setup.limits.body)
+        except WireFault as fault:
+            return _refused(route.wire, fault)
         ask = read_ask(route, body, headers, head.query, f"{self._prefix}-{next(self._ids)}")
         targets = setup.routes.find(ask.model, self.switches.backend_for(session_of(headers), setup.settings))
         if not targets:

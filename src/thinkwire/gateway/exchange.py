@@ -23,7 +23,7 @@ from thinkwire.gateway.errors import end_code, write_error
 from thinkwire.gateway.history import Past
 from thinkwire.gateway.plan import Plan, make_plan
 from thinkwire.gateway.record import Record
-from thinkwire.gateway.relay import Relay, ending_of
+from thinkwire.gateway.relay import Relay, ending_of, remarks_in
 from thinkwire.gateway.setup import Setup
 from thinkwire.gateway.writer import Writer
 from thinkwire.model import Failed, Finished, Notice, Notices
@@ -107,7 +107,6 @@ class Exchange:
             self._refuse(refused)
 
     def _attempt(self) -> None:
-        self._record.attempts += 1
         self._timer_of_retry = None
         name = self._targets[self._target]
         self._relay = None
@@ -146,6 +145,7 @@ class Exchange:
             self._refuse(planned)
             return
         self._plan = planned
+        self._record.attempts += 1
         self._record.backend = name
         self._record.model = planned.model
         self._call = self._owner.pool.call(planned.place, planned.request, self)
@@ -331,7 +331,9 @@ class Exchange:
     def _passed(self, plan: Plan, body: bytes) -> bytes:
         """The body as it came, once it was seen to be a reply."""
         if self._ask.route.operation == "generate":
-            events, _ = find_wire(plan.target.wire).decode_reply(body, Notices())
+            notices = Notices()
+            events, _ = find_wire(plan.target.wire).decode_reply(body, notices)
+            self._record.notices = remarks_in(notices)
             listener = plan.listener(self._ask)
             if listener is not None:
                 listener.whole(body)
@@ -403,9 +405,12 @@ class Exchange:
         record = self._record
         record.end = end
         record.seconds = self._loop.time() - record.began
+        if record.usage is None and self._relay is not None and self._relay.begun:
+            record.usage = self._relay.usage  # of a reply that did not come to its end; it has to be paid for, too
         if self._plan is not None:
             record.history = self._plan.actions
-            record.notices = [*self._plan.notices, *record.notices, *getattr(self._relay, "notices", ())]
+            seen = (*getattr(self._relay, "notices", ()), *dict.fromkeys(getattr(self._relay, "remarks", ())))
+            record.notices = [*self._plan.notices, *record.notices, *seen]
         self._owner.over(self, record)
 
     # ---- the client's pace ---------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ _FIRST = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160)
 _GAPS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640, 1800)
 
-_KINDS = ("input", "output", "reasoning", "cache_read", "cache_write")
+KINDS = ("input", "output", "reasoning", "cache_read", "cache_write")
 
 Labels = tuple[tuple[str, str], ...]
 Key = tuple[str, Labels]
@@ -50,7 +50,9 @@ REQUESTS = Family("thinkwire_requests_total", "counter", "Finished requests, by 
 FIRST = Family("thinkwire_first_event_seconds", "histogram", "From the request to the first event out.", _FIRST)
 GAP = Family("thinkwire_longest_gap_seconds", "histogram", "The longest silence of the upstream in a stream.", _GAPS)
 SECONDS = Family("thinkwire_request_seconds", "histogram", "From the request to its end.", _SECONDS)
-TOKENS = Family("thinkwire_tokens_total", "counter", "Tokens, as far as the upstream counted them.")
+TOKENS = Family(
+    "thinkwire_tokens_total", "counter", "Tokens, as far as they were counted; of replies that broke off, too."
+)
 UNCOUNTED = Family("thinkwire_tokens_unknown_total", "counter", "Replies whose upstream did not say this count.")
 BYTES = Family("thinkwire_bytes_total", "counter", "Bytes of bodies, from clients and to them.")
 NOTICES = Family("thinkwire_notices_total", "counter", "What was withheld, converted or clamped, by notice.")
@@ -175,7 +177,7 @@ class _Tally:
                 self._gap.add(record.longest_gap)
         self._bytes.add(record.bytes_in, "in")
         self._bytes.add(record.bytes_out, "out")
-        if record.end == "ok":
+        if record.end == "ok" or record.usage is not None:
             self._count_tokens(record.usage)
         for notice in record.notices:
             self._notices.add(1, notice.code)
@@ -184,7 +186,7 @@ class _Tally:
             self._retries.add(record.attempts - 1)
 
     def _count_tokens(self, usage: Usage | None) -> None:
-        for kind in _KINDS:
+        for kind in KINDS:
             count = getattr(usage, kind, None)
             if count is None:
                 self._uncounted.add(1, kind)

@@ -30,7 +30,8 @@ from thinkwire.upstream.target import VERSION, Target, is_plain, key_line, own_l
 _NOT_PASSED = {
     *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection"),
     *(b"te", b"trailer", b"transfer-encoding", b"upgrade"),
-    *(b"host", b"content-length", b"content-type", b"accept", b"accept-encoding", b"cookie", b"expect", b"origin"),
+    *(b"host", b"content-length", b"content-type", b"content-encoding", b"accept", b"accept-encoding"),
+    *(b"cookie", b"expect", b"origin"),
     *(b"authorization", b"x-api-key", b"x-goog-api-key", b"x-thinkwire-key", b"forwarded", b"referer"),
 }
 """Headers of the client that are never passed on as they are, not even to its own wire."""

@@ -11,6 +11,8 @@ from collections import deque
 from contextlib import suppress
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from thinkwire.convert import Passage, ReplyReader, StreamTranslator, read_reply
 from thinkwire.faults import Fault, WireFault
 from thinkwire.gateway.boundary import boundary_of
@@ -26,7 +28,8 @@ _TAIL = 8
 
 class Relay(Protocol):
     """`feed` and `finish` as a translator has them; `fail` is for what no bytes tell. `begun`: something of the reply
-    itself has come, so the request must not be sent once more. `complete`: the provider has said all it must say."""
+    itself has come, so the request must not be sent once more. `complete`: the provider has said all it must say.
+    `usage`: the counts so far, for a reply that nobody waits for any more."""
 
     @property
     def ending(self) -> Ending | None: ...
@@ -34,6 +37,8 @@ class Relay(Protocol):
     def begun(self) -> bool: ...
     @property
     def complete(self) -> bool: ...
+    @property
+    def usage(self) -> Usage: ...
     def feed(self, data: bytes) -> bytes: ...
     def finish(self) -> bytes: ...
     def fail(self, fault: Fault) -> bytes: ...
@@ -42,8 +47,9 @@ class Relay(Protocol):
 class Passing:
     """Bytes through, cut only between two events, so that an error ending can always be written behind them.
 
-    Nothing is decoded on the way, except what a `listener` must see. At the end the last reads go through the
-    wire's own decoder, which tells whether the provider's terminal came, and the counts that metrics want.
+    Nothing is decoded on the way, except what a `listener` must see. At the end the first read, in which some wires
+    count the input, and the last ones go through the wire's own decoder, which tells whether the provider's terminal
+    came, and the counts that metrics want.
     """
 
     def __init__(self, wire: str, listener: Listener | None = None) -> None:
@@ -51,9 +57,12 @@ class Passing:
         self._listener = listener
         self._boundary = boundary_of(wire)
         self._whole = self._boundary.feed
+        self._first = b""
         self._tail: deque[bytes] = deque(maxlen=_TAIL)
         self.ending: Ending | None = None
         self.complete = False  # not looked at before the end
+        self.remarks: list[Notice] = []
+        """What the backend did to the request, for our log: the client reads it in the reply itself."""
 
     @property
     def begun(self) -> bool:
@@ -68,6 +77,8 @@ class Passing:
             return self.fail(fault)
         if data:
             self._tail.append(data)
+            if not self._first:
+                self._first = data
             if self._listener is not None:
                 self._listener.feed(data)
         return data
@@ -83,6 +94,8 @@ class Passing:
         ending = ending_of(events)
         if isinstance(ending, Failed) and ending.fault.code in ("cut", "malformed"):
             return self.fail(ending.fault)
+        if isinstance(ending, Finished) and ending.usage is not None:
+            ending = replace(ending, usage=self._counted_at_first().updated(ending.usage))
         self.ending = ending  # a failure that the upstream told itself has gone through
         return held
 
@@ -90,12 +103,32 @@ class Passing:
         self.ending = Failed(fault)
         return find_wire(self._wire).reply_encoder(Notices(), None).encode([self.ending])
 
+    @property
+    def usage(self) -> Usage:
+        return counted(self._decoded(b"".join(self._tail)), self._counted_at_first())
+
+    def _counted_at_first(self) -> Usage:
+        return counted(self._decoded(self._first), Usage())
+
+    def _decoded(self, part: bytes) -> list[Event]:
+        """What a part of the reply says, of which nothing is asked but counts and remarks."""
+        notices = Notices()
+        try:
+            return find_wire(self._wire).reply_decoder(notices).feed(part)
+        except WireFault:
+            return []
+        finally:
+            self.remarks += remarks_in(notices)
+
     def _read_tail(self, held: bytes) -> list[Event]:
-        decoder = find_wire(self._wire).reply_decoder(Notices())
+        notices = Notices()
+        decoder = find_wire(self._wire).reply_decoder(notices)
         try:
             return decoder.feed(b"".join(self._tail) + held) + decoder.finish()
         except WireFault as fault:
             return [Failed(fault)]
+        finally:
+            self.remarks += remarks_in(notices)
 
 
 class Listener(Protocol):
@@ -192,6 +225,10 @@ class Gathering:
         return self._translator.complete
 
     @property
+    def usage(self) -> Usage:
+        return self._translator.usage
+
+    @property
     def notices(self) -> list[Notice]:
         return self._translator.notices
 
@@ -215,15 +252,27 @@ class Gathering:
 
 def ending_of(events: list[Event]) -> Ending:
     """What the end of a reply said."""
-    finished, usage = Finished("end_turn"), Usage()
-    for event in events:
+    finished = Finished("end_turn")
+    for at, event in enumerate(events):
         if isinstance(event, Failed):
             return event
         if isinstance(event, Finished):
             finished = event
-        counted = event.usage if isinstance(event, Started | UsageSeen | Finished) else None
-        if counted is not None:
-            usage = usage.updated(counted)
         if isinstance(event, Ended):
+            events = events[:at]
             break
-    return Finished(finished.reason, finished.stop_sequence, usage)
+    return Finished(finished.reason, finished.stop_sequence, counted(events, Usage()))
+
+
+def remarks_in(notices: Notices) -> list[Notice]:
+    """What a reply that passes says of its request. All else that is noticed while it is read changes nothing of it."""
+    return [notice for notice in notices.as_list() if notice.code == "reasoning_dropped"]
+
+
+def counted(events: list[Event], usage: Usage) -> Usage:
+    """These counts, with what the events count in their place."""
+    for event in events:
+        newer = event.usage if isinstance(event, Started | UsageSeen | Finished) else None
+        if newer is not None:
+            usage = usage.updated(newer)
+    return usage

@@ -24,12 +24,14 @@ blank space alone makes no block."""
 
 
 class Started(msgspec.Struct, frozen=True, gc=False):
-    """The reply began. `usage` is what is known of the input by now."""
+    """The reply began. `usage` is what is known of the input by now; `extra` is what its wire said of the request here,
+    for a target of the same wire. `Finished` says it again, for all others."""
 
     id: str = ""
     model: str = ""
     usage: Usage | None = None
     created: int | None = None
+    extra: Extra | None = None
 
 
 class ThoughtDelta(msgspec.Struct, frozen=True, gc=False):

@@ -62,8 +62,10 @@ class Call:
 
 
 class Owner(Protocol):
-    """Where a connection goes when it is free, where it is reported dead, and where a call goes that it never took."""
+    """Where a connection is reported made and dead, where it goes when it is free, and where a call goes that it never
+    took."""
 
+    def made(self) -> None: ...
     def free(self, connection: Connection) -> None: ...
     def gone(self, connection: Connection) -> None: ...
     def again(self, call: Call) -> None: ...
@@ -133,6 +135,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self._owner.made()
 
     def data_received(self, data: bytes) -> None:
         call = self._call

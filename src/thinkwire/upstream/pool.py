@@ -50,7 +50,7 @@ class Pool:
 
     async def _connect(self, place: Place, call: Call) -> None:
         shelf = self._shelves.setdefault(place, _Shelf(self, place))
-        shelf.open += 1
+        shelf.open += 1  # the attempt; the connection, once it is made, counts for itself
         connection: Connection | None = None
         try:
             async with asyncio.timeout(self._connect_timeout):
@@ -63,8 +63,7 @@ class Pool:
         except OSError as error:
             call.listener.on_lost(_refused(place, error))
         finally:
-            if connection is None:
-                shelf.open -= 1
+            shelf.open -= 1
         if connection is not None:
             call.connecting = None
             connection.take(call)
@@ -128,6 +127,9 @@ class _Shelf:
             self.idle.append(connection)
         else:
             connection.close()
+
+    def made(self) -> None:
+        self.open += 1
 
     def gone(self, connection: Connection) -> None:
         self.open -= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from thinkwire.provenance.repair import call_ids
 from thinkwire.provenance.repair.history import INTERRUPTED, Piece, Policy, Unit
 from thinkwire.provenance.repair.judgement import is_other_vendors, seal_flaw
 from thinkwire.provenance.repair.raw_json import (
@@ -50,7 +51,12 @@ def write_message(message: Object, unit: Unit) -> Object:
 
 
 def write_block(block: Raw, piece: Piece) -> Raw:
-    return as_raw(_CHANGES[piece.change](block)) if piece.change else block
+    """The block as it stays. One that nothing is wrong with keeps its bytes."""
+    if not piece.changed:
+        return block
+    fields = read_object(block) or {}
+    fields = call_ids.with_plain_id(fields, "tool_use_id" if piece.role == "result" else "id", piece)
+    return as_raw(_CHANGES[piece.change](fields) if piece.change else fields)
 
 
 def results(calls: Iterable[Piece]) -> list[dict[str, Any]]:
@@ -100,11 +106,19 @@ def _text(block: Object, policy: Policy) -> Piece:
 
 
 def _call(block: Object, policy: Policy) -> Piece:
-    return Piece("call", id=read_text(block.get("id")) or "")
+    return call_ids.call(block.get("id"))
 
 
 def _result(block: Object, policy: Policy) -> Piece:
-    return Piece("result", id=read_text(block.get("tool_use_id")) or "")
+    piece = call_ids.result(block.get("tool_use_id"))
+    if any(map(_is_empty_text, read_list(block.get("content")) or [])):
+        piece.change = "empty_text"
+    return piece
+
+
+def _is_empty_text(raw: Raw) -> bool:
+    block = read_object(raw) or {}
+    return read_text(block.get("type")) == "text" and is_empty(block.get("text"))
 
 
 _BLOCKS: dict[str, Callable[[Object, Policy], Piece]] = {
@@ -116,13 +130,25 @@ _BLOCKS: dict[str, Callable[[Object, Policy], Piece]] = {
 }
 
 
-def _with_text(raw: Raw) -> Object:
-    block = read_object(raw) or {}
-    return {"type": block.pop("type"), "thinking": as_raw(""), **{k: v for k, v in block.items() if k != "thinking"}}
+def _with_text(block: Object) -> Object:
+    rest = {name: value for name, value in block.items() if name not in ("type", "thinking")}
+    return {"type": block["type"], "thinking": as_raw(""), **rest}
 
 
-def _without_seal(raw: Raw) -> Object:
-    return {**(read_object(raw) or {}), "signature": as_raw("")}
+def _without_seal(block: Object) -> Object:
+    return {**block, "signature": as_raw("")}
 
 
-_CHANGES: dict[Kind, Callable[[Raw], Object]] = {"key_added": _with_text, "seal_removed": _without_seal}
+def _without_empty_text(block: Object) -> Object:
+    """A result of nothing else is one without content."""
+    said = [raw for raw in read_list(block["content"]) or [] if not _is_empty_text(raw)]
+    if said:
+        return {**block, "content": as_raw(said)}
+    return {name: value for name, value in block.items() if name != "content"}
+
+
+_CHANGES: dict[Kind, Callable[[Object], Object]] = {
+    "key_added": _with_text,
+    "seal_removed": _without_seal,
+    "empty_text": _without_empty_text,
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from thinkwire.provenance.repair import call_ids
 from thinkwire.provenance.repair.anthropic_messages import read_block, write_block
 from thinkwire.provenance.repair.history import INTERRUPTED, Piece, Policy, Unit
 from thinkwire.provenance.repair.judgement import SKIP_VALUE, is_skip_value, seal_flaw
@@ -32,7 +33,7 @@ def read_chat_message(message: Object, where: str, policy: Policy) -> Unit:
     """The pieces are in the order in which `write_chat_message` looks at them again."""
     role = read_text(message.get("role"))
     if role == "tool":
-        return Unit(where, "user", [Piece("result", id=read_text(message.get("tool_call_id")) or "")])
+        return Unit(where, "user", [call_ids.result(message.get("tool_call_id"))])
     if role != "assistant":
         return Unit(where, "user" if role == "user" else "other", [Piece("text")])
     pieces = [Piece("thought", body=digest(message[name])) for name in _TEXTS if not is_blank(message.get(name))]
@@ -66,9 +67,11 @@ def _detail(raw: Raw, policy: Policy) -> Piece:
 
 def _call(raw: Raw, policy: Policy) -> Piece:
     call = read_object(raw) or {}
-    piece = Piece("call", id=read_text(call.get("id")) or "")
+    piece = call_ids.call(call.get("id"))
     seal = _google_seal(call)
-    if seal is not None and (seal_flaw(seal, policy.target.family) or policy.everything):
+    if seal is None and piece.renamed and policy.target.family == "gemini":
+        piece.change = "skip_value"  # its proof was in the id
+    elif seal is not None and (seal_flaw(seal, policy.target.family) or policy.everything):
         skips = policy.target.family == "gemini"
         piece.change = None if skips and is_skip_value(seal) else "skip_value" if skips else "seal_removed"
     return piece
@@ -81,7 +84,7 @@ def _google_seal(call: Object) -> str | None:
 
 def write_chat_message(message: Object, unit: Unit) -> Object:
     if unit.speaker != "assistant":
-        return message
+        return call_ids.with_plain_id(message, "tool_call_id", unit.pieces[0])
     pieces = iter(unit.pieces)
     written = dict(message)
     for name in _TEXTS:
@@ -99,7 +102,7 @@ def _rewrite_list(message: Object, name: str, pieces: Iterator[Piece]) -> None:
     if not entries:
         return
     paired = list(zip(entries, pieces, strict=False))
-    if not any(piece.goes or piece.change for _, piece in paired):
+    if not any(piece.changed for _, piece in paired):
         return
     left = [_changed(name, raw, piece) for raw, piece in paired if piece.goes is None]
     if left:
@@ -109,11 +112,15 @@ def _rewrite_list(message: Object, name: str, pieces: Iterator[Piece]) -> None:
 
 
 def _changed(name: str, raw: Raw, piece: Piece) -> Raw:
-    if piece.change is None:
+    if not piece.changed:
         return raw
     if name == _BLOCKS:
         return write_block(raw, piece)
     entry = read_object(raw) or {}
+    if name == _CALLS:
+        entry = call_ids.with_plain_id(entry, "id", piece)
+    if piece.change is None:
+        return as_raw(entry)
     entry.pop("signature" if name == _DETAILS else "extra_content", None)
     if piece.change == "skip_value":
         return as_raw({**entry, "extra_content": {"google": {"thought_signature": SKIP_VALUE}}})

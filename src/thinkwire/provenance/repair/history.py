@@ -33,6 +33,13 @@ class Piece(msgspec.Struct, gc=False):
     sealed: bool = False
     """Gemini: a good seal is there. Responses: the item has an id that may be taken away."""
 
+    renamed: bool = False
+    """The id is not the one that stands there."""
+
+    @property
+    def changed(self) -> bool:
+        return self.goes is not None or self.change is not None or self.renamed
+
 
 class Unit(msgspec.Struct):
     """`group` joins the units of one message, `thread` those of one conversation, `segment` those between two
@@ -54,7 +61,7 @@ class Unit(msgspec.Struct):
 
     @property
     def changed(self) -> bool:
-        return any(piece.goes or piece.change for piece in self.pieces)
+        return any(piece.changed for piece in self.pieces)
 
 
 class Target(NamedTuple):

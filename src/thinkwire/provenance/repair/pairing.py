@@ -7,13 +7,13 @@ history, where the result is still to come. Claude Code and Codex mend the latte
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from thinkwire.provenance.repair.history import Piece, Unit, kept
 from thinkwire.provenance.repair.report import Report
 
-_Key = tuple[str, str]  # thread and call
+_Key = tuple[str, str]  # thread and call, or thread and message
 
 
 class Pairing:
@@ -71,6 +71,16 @@ class Pairing:
                 unit.edited = True
                 last.get((unit.thread, unit.group), unit).closes.append(call)
                 report.add("closed_call", unit.where)
+        self._part_messages()
+
+    def _part_messages(self) -> None:
+        """A result that is added ends the message in front of it: what stood in one group with it is another now."""
+        parts: Counter[_Key] = Counter()
+        for unit in self._units:
+            key = (unit.thread, unit.group)
+            if unit.group and parts[key]:
+                unit.group = f"{unit.group}.{parts[key]}"
+            parts[key] += bool(unit.closes)
 
     def _under_way(self) -> set[int]:
         """The units of each thread that end it with calls, whatever results follow them."""

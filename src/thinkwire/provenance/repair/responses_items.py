@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from thinkwire.provenance.repair import call_ids
 from thinkwire.provenance.repair.history import INTERRUPTED, Piece, Policy, Unit
 from thinkwire.provenance.repair.judgement import seal_flaw
 from thinkwire.provenance.repair.raw_json import Object, Raw, as_raw, digest, is_blank, read_list, read_text
@@ -34,18 +35,18 @@ def read_item(item: Object, where: str, policy: Policy, stored: bool) -> Unit:
         piece = _reasoning(item, policy, stored and has_id)
         piece.sealed = has_id
     elif kind in CALLS:
-        piece = Piece("call", id=_call_id(item, kind), kind=kind)
+        piece = call_ids.call(_call_id(item, kind), kind)
         piece.sealed = has_id and kind in _FREE_IDS
     elif kind in RESULTS:
-        piece = Piece("result", id=_call_id(item, kind))
+        piece = call_ids.result(_call_id(item, kind))
     else:
         piece = Piece("text" if kind == "message" else "other", sealed=has_id and kind in _FREE_IDS)
     return Unit(where, speaker, [piece])  # type: ignore[arg-type]  # one of the two
 
 
-def _call_id(item: Object, kind: str) -> str:
+def _call_id(item: Object, kind: str) -> Raw | None:
     by_id = kind.startswith("local_shell_call")  # where the call's own id is enough
-    return read_text(item.get("call_id")) or (read_text(item.get("id")) if by_id else None) or ""
+    return item.get("id" if by_id and is_blank(item.get("call_id")) else "call_id")
 
 
 def _reasoning(item: Object, policy: Policy, known: bool) -> Piece:
@@ -79,6 +80,7 @@ def _spare_plain(piece: Piece, item: Object) -> None:
 def write_item(item: Object, unit: Unit) -> Object:
     """The item with what changed in it."""
     for piece in unit.pieces:
+        item = call_ids.with_plain_id(item, "call_id", piece)
         if piece.change == "id_removed":
             item = {name: value for name, value in item.items() if name != "id"}
         elif piece.change == "seal_removed":

@@ -52,6 +52,8 @@ def findings(units: Iterable[Unit], report: Report, place: Callable[[Unit, int],
             kind = piece.goes or piece.change
             if kind is not None:
                 report.add(kind, place(unit, at))
+            if piece.renamed and piece.goes is None:
+                report.add("call_renamed", place(unit, at))
 
 
 # ---- single thoughts ------------------------------------------------------------------------------------------------
@@ -148,10 +150,12 @@ def _look_at_open_loops(units: Sequence[Unit], report: Report) -> None:
 
 
 def pair_reasoning(units: Sequence[Unit]) -> None:
-    """Each reasoning item needs the item that it led to; that one's id needs the reasoning item."""
+    """Each reasoning item needs the item that it led to; that one's id needs the reasoning item. A result that went
+    parts nothing any more."""
     runs: dict[tuple[str, int], list[Unit]] = defaultdict(list)
     for unit in units:
-        runs[unit.thread, unit.segment].append(unit)
+        if unit.speaker != "user" or any(piece.goes is None for piece in unit.pieces):
+            runs[unit.thread, unit.segment].append(unit)
     for run in runs.values():
         _take_unpaired(run)
         _take_dependent_ids(run)

@@ -56,6 +56,7 @@ class ReplyDecoder(SSEReplyDecoder):
         super().__init__(notices)
         self._opaque: dict[int, list[bytes]] = {}  # start and deltas of blocks that only this wire knows
         self._dropped: set[int] = set()  # indexes of blocks that nothing can be made of
+        self._transformed: dict[str, msgspec.Raw] = {}  # what the provider did to the request, as the start said
         self._inputs: dict[int, str] = {}  # arguments in the starts of calls: deltas count instead, if any come
 
     def read_frame(self, data: bytes) -> None:
@@ -79,6 +80,8 @@ class ReplyDecoder(SSEReplyDecoder):
     def _start(self, event: schema.StreamEvent) -> None:
         message = event.message or schema.Message()
         self.out.append(_started(message))
+        self._transformed = schema.present({_TRANSFORMED: message.input_transformations})
+        self._note_dropped(message.input_transformations)
 
     def _block_start(self, event: schema.StreamEvent) -> None:
         if bytes(event.content_block) not in (b"", b"null"):
@@ -174,8 +177,14 @@ class ReplyDecoder(SSEReplyDecoder):
     def _message_delta(self, event: schema.StreamEvent) -> None:
         if event.usage is not None:
             self.out.append(UsageSeen(event.usage.canonical()))
+        self._note_dropped(event.input_transformations)
         if event.delta is not None and event.delta.stop_reason:
-            self._finish(event.delta.stop_reason, event.delta.stop_sequence, _extra(event.delta, event))
+            extra = self._transformed | _extra(event.delta, event)
+            self._finish(event.delta.stop_reason, event.delta.stop_sequence, extra)
+
+    def _note_dropped(self, transformed: msgspec.Raw) -> None:
+        if _DROPPED in bytes(transformed):
+            self.notices.add("reasoning_dropped", _TRANSFORMED)
 
     def _finish(self, reason: str, sequence: str | None, extra: dict[str, msgspec.Raw]) -> None:
         known = STOP_REASONS.get(reason)
@@ -209,6 +218,7 @@ class ReplyDecoder(SSEReplyDecoder):
         if message.content is None:
             raise bad_reply("the reply has no content")
         self.out = [_started(message)]
+        self._note_dropped(message.input_transformations)
         for index, block in enumerate(message.content):
             self.open_block(index, block)
             self.close_block(index)
@@ -218,6 +228,8 @@ class ReplyDecoder(SSEReplyDecoder):
         return self.out
 
 
+_TRANSFORMED = "input_transformations"
+_DROPPED = b'"thinking_dropped"'
 _INCOMPLETE = ("redacted_thinking", "tool_use", "")
 
 _EVENTS: dict[str, Callable[[ReplyDecoder, schema.StreamEvent], None]] = {
@@ -243,7 +255,9 @@ STOP_REASONS: dict[str, StopReason] = {
 
 
 def _started(message: schema.Message) -> Started:
-    return Started(message.id, message.model, message.usage.canonical() if message.usage is not None else None)
+    usage = message.usage.canonical() if message.usage is not None else None
+    transformed = schema.present({_TRANSFORMED: message.input_transformations})
+    return Started(message.id, message.model, usage, extra=Extra(WIRE, transformed) if transformed else None)
 
 
 def _signature(data: str, index: int) -> Sealed:
@@ -253,7 +267,8 @@ def _signature(data: str, index: int) -> Sealed:
 def _extra(delta: schema.Delta, event: schema.StreamEvent) -> dict[str, msgspec.Raw]:
     """What only this wire knows about the ending, by the place it has in a whole message."""
     found = {"stop_details": delta.stop_details, "container": delta.container}
-    return schema.present({**found, "context_management": event.context_management})
+    found |= {"context_management": event.context_management, _TRANSFORMED: event.input_transformations}
+    return schema.present(found)
 
 
 def decode_reply(body: bytes, notices: Notices) -> tuple[list[Event], bool]:

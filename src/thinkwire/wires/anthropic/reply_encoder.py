@@ -74,6 +74,7 @@ class ReplyEncoder:
         self._model = model
         self._index = -1
         self._prefix = b""
+        self._said: dict[str, msgspec.Raw] = {}  # in the start, and not again at the end
         self._after: list[Seal] = []  # of visible text: each goes in front of the next block, or to the end
         self._held: Opened | None = None  # its first content decides how it is spelled (redacted, signed empty text)
 
@@ -98,6 +99,9 @@ class ReplyEncoder:
             "stop_sequence": None,
             "usage": _usage(event.usage or Usage(output=0)),
         }
+        if event.extra is not None and event.extra.wire == WIRE:
+            self._said = event.extra.fields
+            message.update(self._said)
         return _event("message_start", {"type": "message_start", "message": message})
 
     # ---- blocks --------------------------------------------------------------------------------------------------
@@ -205,6 +209,8 @@ class ReplyEncoder:
             "usage": _usage(event.usage or Usage(), final=True),
         }
         for name, raw in extra.items():
+            if name in self._said and bytes(self._said[name]) == bytes(raw):
+                continue
             (body if name in ("context_management", "input_transformations") else delta)[name] = raw
         return before + _event("message_delta", body) + _event("message_stop", {"type": "message_stop"})
 

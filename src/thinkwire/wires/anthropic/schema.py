@@ -108,6 +108,7 @@ class StreamEvent(msgspec.Struct):
     usage: Tokens | None = None
     error: ErrorBody | str | None = None
     context_management: msgspec.Raw = ABSENT
+    input_transformations: msgspec.Raw = ABSENT
 
 
 class Tag(msgspec.Struct):
