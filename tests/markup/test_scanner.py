@@ -227,7 +227,8 @@ def test_an_interrupted_thought_ends_and_another_may_come(cut: bool) -> None:
 @settings(max_examples=20)
 @given(data=st.data())
 def test_unread_is_what_was_taken_and_not_given(name: str, data: st.DataObject) -> None:
-    """At the start of a reply, given and unread together are what was fed, but for the place of blanks."""
+    """At the start of a reply, given and unread together are what was fed, but for the place of blanks; and for headers
+    of channels in which nothing was said, which are nobody's words."""
     profile = PROFILES[name]
     text = data.draw(texts(profile, size=4))
     scanner = Scanner(profile)
@@ -235,7 +236,15 @@ def test_unread_is_what_was_taken_and_not_given(name: str, data: st.DataObject) 
     unread = scanner.unread()
     if unread and all(isinstance(item, TextDelta) for item in items):
         given = "".join(item.text for item in items if isinstance(item, TextDelta))
-        assert (given + unread).split() == text.split()
+        left, fed = "".join((given + unread).split()), "".join(text.split())
+        assert fed.endswith(left) if profile.kind == "channel" else left == fed
+
+
+def test_a_header_in_which_nothing_was_said_is_not_unread() -> None:
+    scanner = Scanner(PROFILES["harmony"])
+    opener = "<|channel|>analysis to=assistant<|message|>"
+    assert scanner.feed("<|start|>assistant<|channel|>final<|message|>" + opener) == []
+    assert scanner.unread() == opener
 
 
 # ---- work ----------------------------------------------------------------------------------------------------------
