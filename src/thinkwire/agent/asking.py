@@ -23,7 +23,6 @@ from thinkwire.upstream.connection import Call, Header
 from thinkwire.upstream.pool import Place, Pool
 from thinkwire.upstream.refusal import (
     LAST_WORDS,
-    REFUSING,
     is_document,
     is_encoded,
     may_retry,
@@ -326,9 +325,9 @@ class Asking:
     async def _repaired(self, fault: Fault) -> bool:
         """Whether the question was asked once more, without the thoughts that were refused."""
         assert self.answer is not None
-        if self.refusal is not None or fault.status not in REFUSING:
+        if self.refusal is not None:
             return False
-        self.refusal = find_refusal(self.choice.target.wire, fault.message, fault.vendor_code)
+        self.refusal = find_refusal(self.choice.target.wire, fault)
         if self.refusal is None:
             return False
         if self._write(self.choice, self.refusal).sent == self.answer.question.sent:

@@ -17,12 +17,10 @@ from msgspec.structs import replace
 from thinkwire.agent.store import Entry
 from thinkwire.model import Block, Message, Notices, Reasoning, Request, Text, ToolResult, ToolUse
 from thinkwire.provenance.carrier import is_carrier
-from thinkwire.provenance.projection import Standpoint, project
+from thinkwire.provenance.projection import EVERY_MESSAGE, Standpoint, project
 from thinkwire.upstream.target import Target
 
 NOT_RUN = "The call was not run: the conversation was interrupted."
-
-EVERY_MESSAGE = 1 << 31
 
 
 class Place(NamedTuple):

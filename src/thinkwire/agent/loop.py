@@ -23,7 +23,7 @@ from thinkwire.agent.asking import Asking, Question, write_question
 from thinkwire.agent.backends import Backends, Choice
 from thinkwire.agent.blocks import Blocks
 from thinkwire.agent.events import AgentEvent, Outcome
-from thinkwire.agent.history import EVERY_MESSAGE, Place, not_run, project_history, unanswered
+from thinkwire.agent.history import Place, not_run, project_history, unanswered
 from thinkwire.agent.liveness import Watch
 from thinkwire.agent.options import Specification, StreamingOptions
 from thinkwire.agent.store import Entry, Facts, SqliteStore
@@ -48,6 +48,7 @@ from thinkwire.model import (
     ToolUse,
     Usage,
 )
+from thinkwire.provenance.projection import EVERY_MESSAGE
 from thinkwire.provenance.refusals import Refusal
 from thinkwire.upstream.pool import Pool
 from thinkwire.upstream.refusal import may_retry

@@ -32,7 +32,6 @@ from thinkwire.upstream.connection import Call, Header
 from thinkwire.upstream.pool import Pool
 from thinkwire.upstream.refusal import (
     LAST_WORDS,
-    REFUSING,
     is_document,
     is_encoded,
     may_retry,
@@ -170,10 +169,10 @@ class Exchange:
     def _repaired(self, fault: Fault) -> bool:
         """Whether the request is sent once more, without the thoughts that were refused. It is done once, and what was
         refused stays out of this conversation."""
-        if self._was_repaired or self._writer.started or fault.status not in REFUSING or self._plan is None:
+        if self._was_repaired or self._writer.started or self._plan is None:
             return False
         target = self._plan.target
-        refusal = find_refusal(target.wire, fault.message, fault.vendor_code)
+        refusal = find_refusal(target.wire, fault)
         if refusal is None or self._ask.route.operation != "generate":
             return False
         self._was_repaired = True

@@ -23,7 +23,7 @@ from thinkwire.provenance.attribution import MARKING, NATIVE, REGROUPING
 from thinkwire.provenance.carrier import PREFIX
 from thinkwire.provenance.handover import Insertion, insert
 from thinkwire.provenance.ledger import FORGETFUL, Ledger
-from thinkwire.provenance.projection import Standpoint, project
+from thinkwire.provenance.projection import EVERY_MESSAGE, Standpoint, project
 from thinkwire.provenance.restoration import Restoration
 from thinkwire.upstream.target import Target
 from thinkwire.wires.registry import find_wire
@@ -46,17 +46,15 @@ who took it over."""
 
 _insertions = msgspec.msgpack.Decoder(list[Insertion])
 
-EVERY_MESSAGE = 1 << 31
 
-
-def must_be_read(ask: Ask, target: Target, setup: Setup) -> bool:
+def must_be_read(ask: Ask, target: Target, rules: Rules, setup: Setup) -> bool:
     """Whether the history has to be looked at although the client speaks the backend's own wire."""
     body = ask.body
     if any(mark in body for mark in _MARKS):
         return True
     if ask.route.wire in setup.shared_wires and any(mark in body for mark in _SEALS):
         return True
-    if target.read(target.backend.model or ask.model).rules.history == "required" and b'"assistant"' in body:
+    if rules.history == "required" and b'"assistant"' in body:
         return True
     if setup.ledger.has(REFUSED) or setup.ledger.has(HANDOVER):
         return True
@@ -70,7 +68,7 @@ def says_whose(wire: str, trust: str, setup: Setup) -> bool:
 
 
 class Past:
-    """Called with the request of a client, gives what the target gets of it. `trust` is the domain of the target."""
+    """Called with the request of a client, gives what the target gets of it."""
 
     def __init__(self, ask: Ask, target: Target, model: str, setup: Setup) -> None:
         self._ask = ask

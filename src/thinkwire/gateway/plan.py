@@ -126,7 +126,7 @@ def make_plan(ask: Ask, target: Target, setup: Setup) -> Plan:
     place = Place(target.host, target.port, target.tls, key)
     as_it_is = same and model == ask.model and stream == ask.stream and not reading.marked and not ask.route.array
     attributed = says_whose(ask.route.wire, reading.trust, setup)
-    if as_it_is and not attributed and not must_be_read(ask, target, setup):
+    if as_it_is and not attributed and not must_be_read(ask, target, reading.rules, setup):
         return _passing(ask, target, setup, place, head, model)
     try:
         plan = _converting(ask, target, setup, place, head, model, stream)

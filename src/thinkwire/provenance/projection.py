@@ -30,9 +30,12 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 _PLACE = "messages[].content[]"
 
 
+EVERY_MESSAGE = 1 << 31
+
+
 class Standpoint(NamedTuple):
     """Where a history is to be read. `refused` is how many messages at its beginning may hold no thought any more,
-    because the target has refused some of them."""
+    because the target has refused some of them (`EVERY_MESSAGE`: those to come as well)."""
 
     rules: Rules
     trust: str

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from thinkwire.faults import Fault
+
 
 class Refusal(NamedTuple):
     """`text` stands in the message, whatever its case, or `code` is the error's code. `any_thought`: not these thoughts
@@ -52,10 +54,15 @@ REFUSALS: tuple[Refusal, ...] = (
 )
 
 
-def find_refusal(wire: str, message: str, code: str | None = None) -> Refusal | None:
-    """The row that a refusal fits, None if it is about something else."""
-    said = message.lower()
+_STATUSES = (400, 422)
+
+
+def find_refusal(wire: str, fault: Fault) -> Refusal | None:
+    """The row that a backend's refusal fits, None if it is about something else."""
+    if fault.status not in _STATUSES:
+        return None
+    said = fault.message.lower()
     for row in REFUSALS:
-        if wire in row.wires and (row.text in said or (row.code and row.code == code)):
+        if wire in row.wires and (row.text in said or (row.code and row.code == fault.vendor_code)):
             return row
     return None

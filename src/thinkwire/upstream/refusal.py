@@ -8,9 +8,6 @@ from thinkwire.upstream.connection import Header
 from thinkwire.wires.error_numbers import ERROR_NUMBERS
 from thinkwire.wires.registry import find_wire
 
-REFUSING = (400, 422)
-"""With these, thoughts in the history may be what was refused."""
-
 LAST_WORDS = 0.5
 """Seconds that a complete reply waits for its counts, where the upstream does not close."""
 
